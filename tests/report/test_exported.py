@@ -9,7 +9,7 @@ from scipy import sparse
 from opelda.report import rank_words
 from opelda.report._times import MOST_BINS
 from opelda.report._unmixing import Unmixing
-from opelda.report.page._gathered import TimedShares
+from opelda.report.page._gathered import NESTED, SummedShares
 from opelda.report.page._payload import SHOWN, ExportedTopics
 from tests.report.page_data import dense, unpacked
 
@@ -70,16 +70,16 @@ def test_shares_over_time_are_means_in_bins_that_are_few_enough(years, unit):
     first = datetime(1950, 1, 1)
     chosen = [first + timedelta(days=float(x)) for x in random.uniform(0, 365.25 * years, 1500)]
     theta, words = random.dirichlet(np.ones(3), 1500), random.dirichlet(np.ones(5), 1500)
-    shares = TimedShares()
+    shares = SummedShares(units=NESTED)
     for part in np.array_split(np.arange(1500), 7):
         shares.add([chosen[i] for i in part], sparse.csr_array(words[part]), theta[part])
     bins = shares.finish()
-    assert shares.unit == unit
+    assert shares.units[0] == unit
     assert 1 < len(bins) <= MOST_BINS
     unmixing = Unmixing(Known(random.dirichlet(np.ones(5), 3)))
     found = shares.facts(bins, unmixing)
     for at, n_docs, corrected, mean in zip(bins, *found.values(), strict=True):
-        of = [shares.bin(moment) == at for moment in chosen]
+        of = [shares.key(moment) == at for moment in chosen]
         assert n_docs == sum(of)
         assert mean == pytest.approx(theta[of].mean(axis=0), abs=1e-5)
         pooled = unmixing.likeliest(words[of].mean(axis=0)[None])[0]

@@ -51,7 +51,6 @@ def facts(
     if again is None and stability:
         again = _stability(model, topics, sample)
         runs = f"another seed, from {n_sampled} of the documents"
-    limit = found.shorten()
     score = _score(model, sample, 1_000) if held_out is None else _score(model, held_out)
     n = max(found.n_docs, 1)
     meta = model_facts(model, name, topics, kept, weights, coherence, of, again) | {
@@ -64,7 +63,7 @@ def facts(
         },
         **_shares(found),
         "stability": None if again is None else STABILITY.format(runs),
-        "sampled": _left_out(found, limit, kept),
+        "sampled": _left_out(found, kept),
     }
     packed = kept.packed(model._words(), len(topics))
     return meta, {"topics": packed, "documents": documents(found, meta)}
@@ -262,8 +261,8 @@ def _shares(found: Gathered) -> dict[str, Any]:
     if found.times is not None and len(bins := found.times.finish()) >= 2:
         shares["time"] = {
             "column": found.time,
-            "unit": found.times.unit,
-            "bins": [label_of(key, found.times.unit) for key in bins],
+            "unit": found.times.units[0],
+            "bins": [label_of(key, found.times.units[0]) for key in bins],
             **found.times.facts(bins, found.unmixing),
         }
     if found.groups is not None and len(found.groups.sums) >= 2:
@@ -279,9 +278,9 @@ def _shares(found: Gathered) -> dict[str, Any]:
     return shares
 
 
-def _left_out(found: Gathered, limit: int, topics: ExportedTopics) -> list[str]:
+def _left_out(found: Gathered, topics: ExportedTopics) -> list[str]:
     """Return sentences about the documents and topics that are not in the page."""
-    entries, longest = found.entries.values(), SHORTER[0]
+    entries, limit, longest = found.entries.values(), found.longest, SHORTER[0]
     n_told = sum(entry.text is not None or bool(entry.counts) for entry in entries)
     is_cut = limit < longest or any(len(entry.text or "") > longest for entry in entries)
     kind = "texts" if found.texts_are_known else "words"

@@ -1,6 +1,6 @@
 """Documents for a page, gathered in one pass and in bounded memory."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -32,30 +32,36 @@ NESTED = ("minute", "hour", "day", "month", "quarter", "year")
 
 
 class SummedShares:
-    """Sums of documents' words and mixtures by a key, such as a time or a group.
+    """Sums of documents' words and mixtures by group, or by time in bins that may get longer.
 
-    New keys are left out once the sums have `most` entries.
+    New keys are left out once the sums have `most` entries. `units` of time are nested.
     """
 
-    def __init__(self, most: float = np.inf) -> None:
-        self.most = most
+    def __init__(self, most: float = np.inf, units: Sequence[str] = ()) -> None:
+        self.most, self.units = most, units
         self.size = 0  # entries of all sums
         self.sums: dict[Any, sparse.csr_array] = {}  # (1, words and topics)
         self.n_docs: dict[Any, int] = {}
         self.n_left = 0  # documents of keys that are left out
 
-    def add(self, keys: Iterable[Any], words: Any, theta: NDArray[Any]) -> None:
-        """Add documents' word frequencies and mixtures, except for the key None."""
+    def key(self, value: Any) -> Any:
+        """Return the group, or the beginning of the bin."""
+        return start_of(value, self.units[0]) if self.units and value is not None else value
+
+    def add(self, values: Iterable[Any], words: Any, theta: NDArray[Any]) -> None:
+        """Add documents' word frequencies and mixtures, except for a group or time of None."""
         both = sparse.hstack((words, sparse.csr_array(theta)), format="csr")
         rows: dict[Any, list[int]] = {}
-        for row, key in enumerate(keys):
-            if key is not None:
-                rows.setdefault(key, []).append(row)
+        for row, value in enumerate(values):
+            if value is not None:
+                rows.setdefault(self.key(value), []).append(row)
         for key, some in rows.items():
             if self.size >= self.most and key not in self.sums:
                 self.n_left += len(some)
             else:
                 self._put(key, sparse.csr_array(np.ones((1, len(some)))) @ both[some], len(some))
+        while len(self.units) > 1 and len(self.sums) > MOST_BINS:
+            self._coarsen()
 
     def _put(self, key: Any, total: sparse.csr_array, n_docs: int) -> None:
         if key in self.sums:
@@ -77,42 +83,22 @@ class SummedShares:
             "means": both[:, n_words:].toarray().round(6).tolist(),
         }
 
-
-class TimedShares(SummedShares):
-    """Shares over time, in bins that get longer when there are too many."""
-
-    unit = NESTED[0]
-
-    def add(self, keys: Iterable[Any], words: Any, theta: NDArray[Any]) -> None:
-        """Add documents with their times."""
-        super().add([self.bin(moment) for moment in keys], words, theta)
-        while len(self.sums) > MOST_BINS and self.unit != NESTED[-1]:
-            self._coarsen()
-
     def finish(self) -> list[datetime]:
         """Return the bins in order, coarse enough for 20 documents in each on average."""
         n_docs = sum(self.n_docs.values())
-        while self.unit != NESTED[-1] and (
+        while len(self.units) > 1 and (
             n_docs < FEW_DOCUMENTS * len(self.sums)
             # times that are all at the beginning of longer ones have no finer meaning
-            or len({start_of(key, self._longer) for key in self.sums}) == len(self.sums)
+            or len({start_of(key, self.units[1]) for key in self.sums}) == len(self.sums)
         ):
             self._coarsen()
         return sorted(self.sums)
 
-    def bin(self, moment: datetime | None) -> datetime | None:
-        """Return the beginning of a time's bin."""
-        return None if moment is None else start_of(moment, self.unit)
-
-    @property
-    def _longer(self) -> str:
-        return NESTED[NESTED.index(self.unit) + 1]
-
     def _coarsen(self) -> None:
-        self.unit = self._longer
+        self.units = self.units[1:]
         sums, n_docs, self.sums, self.n_docs = self.sums, self.n_docs, {}, {}
         for key, total in sums.items():
-            self._put(start_of(key, self.unit), total, n_docs[key])
+            self._put(self.key(key), total, n_docs[key])
 
 
 @dataclass
@@ -144,7 +130,7 @@ class Gathered:
         self.entries: dict[int, Entry] = {}
         self.typical: list[list[int]] = []  # of each topic, once settled
         self.time, self.group = time, by  # the columns
-        self.times: TimedShares | None = None
+        self.times: SummedShares | None = None
         self.groups: SummedShares | None = None
         self._given = time is not None
         self._reader = TimeReader()
@@ -154,6 +140,7 @@ class Gathered:
         self.within = np.zeros(len(WITHIN), np.int64)
         self.loss_sum = self.loss_max = 0.0
         self.texts_are_known = False
+        self.longest = SHORTER[0]  # characters of a text
         self._typical = TypicalDocuments(n_typical)
         self._listed, self._told, self._counted = Lot(), Lot(), Lot()
         self._rows: list[tuple[NDArray[np.int64], sparse.csr_array]] = []
@@ -187,7 +174,12 @@ class Gathered:
                 if sums is not None:
                     sums.add([keys[row] for row in some], words[some], theta[some])
         self._typical.add(DocumentBlock(first, X), theta)
-        self._sample(X, numbers)
+        drawn = self._counted.drawn(numbers)
+        self._rows.append((numbers[drawn], X[drawn]))
+        while sum(len(some) for some, _ in self._rows) > 10_000:
+            self._counted.halve()
+            kept = [(some, x, self._counted.drawn(some)) for some, x in self._rows]
+            self._rows = [(some[drawn], x[drawn]) for some, x, drawn in kept]
         typical = set(self._typical.candidates())
         chosen = np.isin(numbers, list(typical))
         listed, told = chosen | self._listed.drawn(numbers), chosen | self._told.drawn(numbers)
@@ -226,7 +218,7 @@ class Gathered:
         if self.n_docs == n:
             self.time = self.time or usual_column("time", table.columns)
             self.group = self.group or usual_column("group", table.columns)
-            self.times = None if self.time is None else TimedShares()
+            self.times = None if self.time is None else SummedShares(units=NESTED)
             self.groups = None if self.group is None else SummedShares(GROUP_SUMS)
         if self.time is not None:
             try:  # `settle` decides whether the column holds enough times
@@ -239,17 +231,8 @@ class Gathered:
             groups = [None if is_missing(g) or g == "" else str(g) for g in table[self.group]]
         return times, groups
 
-    def _sample(self, X: sparse.csr_array, numbers: NDArray[np.int64]) -> None:
-        """Keep the counts of at most 10,000 documents, for scores and stability."""
-        drawn = self._counted.drawn(numbers)
-        self._rows.append((numbers[drawn], X[drawn]))
-        while sum(len(some) for some, _ in self._rows) > 10_000:
-            self._counted.halve()
-            kept = [(some, x, self._counted.drawn(some)) for some, x in self._rows]
-            self._rows = [(some[drawn], x[drawn]) for some, x, drawn in kept]
-
     def sample(self) -> sparse.csr_array:
-        """Return the counts of the documents that were sampled."""
+        """Return the counts of at most 10,000 documents, for scores and stability."""
         return stacked([x for _, x in self._rows], int(self.model.n_features_in_))
 
     def _prune(self, typical: set[int]) -> None:
@@ -271,10 +254,18 @@ class Gathered:
                 entries[number].text = entries[number].counts = None
 
     def settle(self) -> None:
-        """Finish: raise or warn if most values of the column of times are no times."""
+        """Finish: cut texts, and raise or warn if most values of the column are no times."""
         best = self._typical.found()
         self.typical = [[-entry.minus_number for entry in entries] for entries in best]
         self._prune({number for numbers in self.typical for number in numbers})
+        told = [entry for entry in self.entries.values() if entry.text is not None]
+        for self.longest in SHORTER:
+            texts = ((entry.text or "")[: self.longest] for entry in told)
+            if sum(len(text.encode("utf-8", "replace")) for text in texts) <= TEXT_BYTES:
+                break
+        for entry in told:
+            if len(entry.text or "") > self.longest:
+                entry.text = f"{entry.text:.{self.longest}}…"
         untimed = self._untimed if self._n_untimed > self._n_timed else None
         error = self._reader.contradiction or untimed
         if error is None:
@@ -284,17 +275,6 @@ class Gathered:
         else:
             warn(f"The column {self.time!r} is not used for topics over time: {error}", DataWarning)
             self.time = self.times = None
-
-    def shorten(self) -> int:
-        """Cut texts to the bytes of a page, and return the characters of each."""
-        texts = [entry.text for entry in self.entries.values() if entry.text is not None]
-        for limit in SHORTER:
-            if sum(len(text[:limit].encode("utf-8", "replace")) for text in texts) <= TEXT_BYTES:
-                break
-        for entry in self.entries.values():
-            if entry.text is not None and len(entry.text) > limit:
-                entry.text = entry.text[:limit] + "…"
-        return limit
 
 
 class Lot:

@@ -144,7 +144,7 @@ def documents(found: Gathered, meta: dict[str, Any]) -> str:
     }
     if meta["time"] is not None and (times := found.times) is not None:
         bins = {start: i for i, start in enumerate(sorted(times.sums))}
-        arrays["time"] = np.array([bins.get(times.bin(e.time), -1) for e in entries], np.int16)
+        arrays["time"] = np.array([bins.get(times.key(e.time), -1) for e in entries], np.int16)
     if meta["groups"] is not None:
         groups = {name: i for i, name in enumerate(meta["groups"]["names"])}
         arrays["group"] = np.array([groups.get(entry.group, -1) for entry in entries], np.int16)
