@@ -107,7 +107,7 @@ def test_a_topic_has_its_typical_documents(model, texts):
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda m, t: search(m, t), "nothing to search for"),
+        (lambda m, t: search(m, t), "query is empty"),
         (lambda m, t: search(m, t, "!"), "The model knows no word of the query"),
         (lambda m, t: search(m, np.ones((2, 9)), "xyzzy"), "The model knows no word of the query"),
         (lambda m, t: nearest(m, t, ["star", "xyzzy"]), "knows no word of text 1"),

@@ -58,7 +58,7 @@ def numbered(batches: Iterable[Any]) -> Iterator[DocumentBlock]:
 
 
 def labelled_blocks(model: Any, corpus: Any, labels: Any) -> Iterator[tuple[Any, Any]]:
-    """Yield blocks of counts with their part of an array of one row per document."""
+    """Yield blocks of counts with their rows of an array for all documents."""
     n_docs = 0
     for block in document_blocks(model, corpus):
         n_docs = block.first + block.X.shape[0]
@@ -82,7 +82,6 @@ def columns_without_names() -> Iterator[None]:
 
 @columns_without_names()
 def mixtures(model: Any, X: Any) -> NDArray[np.float32]:
-    """Return dense mixtures of counts over the model's words."""
     found = model.transform(X)
     return found.toarray() if hasattr(found, "toarray") else np.asarray(found)
 
@@ -91,7 +90,7 @@ def check_model(model: Any) -> None:
     """Raise unless the model can infer mixtures."""
     if not callable(getattr(model, "transform", None)):
         raise InputError(
-            f"must be a fitted model, got {type(model).__name__}; topics alone infer nothing.",
+            f"must be a fitted model, got {type(model).__name__}; topics cannot infer mixtures.",
             "model",
         )
 

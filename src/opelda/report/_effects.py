@@ -18,7 +18,7 @@ from opelda.report._unmixing import INTERVALS_NOTE, Unmixing
 from opelda.report.rows import EffectRow, Table
 
 INTERCEPT = "intercept"
-MOST_LEVELS, FEWEST = 20, 10  # of a column, and documents of one
+MOST_LEVELS, FEWEST = 20, 10  # levels of a column, documents of a level
 
 
 def estimate_effect(
@@ -174,8 +174,7 @@ def _levels(name: str, values: list[Any]) -> dict[str, NDArray[np.float64]]:
     n_kept = min(int((sizes >= FEWEST).sum()), MOST_LEVELS)  # the largest come first
     if n_kept + (n_kept < len(levels)) < 2:
         raise InputError(
-            f"The column {name!r} has fewer than two levels of {FEWEST} documents: there is "
-            "nothing to compare; leave it out."
+            f"The column {name!r} has fewer than two levels of {FEWEST} documents; leave it out."
         )
     missing = np.where(index < 0, np.nan, 0.0)
     terms = {f"{name}={levels[i]}": missing + (index == i) for i in range(1, n_kept)}

@@ -141,8 +141,6 @@ class Candidate(NamedTuple):
 
 
 class BestDocuments:
-    """The n best documents of each query."""
-
     def __init__(self, n: int) -> None:
         self._n = n
         self._heaps: list[list[Candidate]] = []
@@ -177,8 +175,6 @@ class BestDocuments:
 
 
 class TypicalDocuments:
-    """The n most typical documents of each topic."""
-
     def __init__(self, n: int) -> None:
         # three candidates for each document wanted: some may be near copies of others
         self._n, self._best = n, BestDocuments(3 * n)
@@ -227,7 +223,6 @@ def typicality(weights: Any, tokens: Any) -> Array:
 
 
 def found_among(blocks: Iterable[DocumentBlock], score: Score, n: int) -> Table[FoundRow]:
-    """Return the n best documents of each query."""
     best = BestDocuments(whole("n", n))
     for block in blocks:
         for first, scores in score(block):
@@ -259,7 +254,7 @@ def like_texts(model: Any, texts: Any) -> Score:
 def with_words(model: Any, words: str | Iterable[str] | None, topic: int | None) -> Score:
     check_model(model)
     if words is None and topic is None:
-        raise InputError("There is nothing to search for; give words, a topic, or both.")
+        raise InputError("The query is empty; give words, a topic, or both.")
     if topic is not None:
         topic = whole("topic", topic, 0, len(MeasuredTopics.of(model).weights) - 1)
     weigh = _weighing(model)

@@ -80,7 +80,6 @@ def _listed(values: Any) -> list[Any]:
 
 
 def start_of(moment: dt.datetime, unit: str) -> dt.datetime:
-    """Return the beginning of a time's bin."""
     if unit in ("hour", "minute"):
         minute = 0 if unit == "hour" else moment.minute
         return moment.replace(minute=minute, second=0, microsecond=0)
@@ -92,7 +91,6 @@ def start_of(moment: dt.datetime, unit: str) -> dt.datetime:
 
 
 def label_of(start: dt.datetime, unit: str) -> str:
-    """Return the label of a bin by its beginning."""
     if unit == "quarter":
         return f"{start.year:04}-Q{start.month // 3 + 1}"
     written = start.isoformat(" ", "minutes")

@@ -62,7 +62,6 @@ def _similarities(distances: Array) -> Array:
 
 
 def _steps(p: Array) -> Array:
-    """Return positions that minimise t-SNE's divergence."""
     places = _start(p)
     speed, gain = np.zeros_like(places), np.ones_like(places)
     rate = max(len(p) / 12.0, 10.0)

@@ -83,7 +83,7 @@ class ShareRow:
 
 @dataclass(frozen=True)
 class EffectRow:
-    """The effect of a term on a topic's share, the other terms being equal.
+    """The effect of a term on a topic's share, with the other terms fixed.
 
     `term` is a column of numbers or times; a level, such as ``party=R``, compared with the most
     frequent one; or the intercept. `estimate` is the change of the mean share for one unit, one

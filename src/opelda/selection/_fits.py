@@ -26,8 +26,6 @@ Progress = Callable[[str, int, int], None]
 
 
 class Fits(NamedTuple):
-    """Some runs with one number of topics."""
-
     n_topics: int
     scores: NDArray[np.float64]  # log predictive probability of each held-out document, over runs
     coherence: NDArray[np.float64]  # (runs, K)
@@ -151,7 +149,7 @@ def stability(
     X : array or sparse matrix (D, V), Corpus, or texts
         The documents that it learned from, or similar ones.
     n_runs : int
-        The number of runs, 2 or more; the model is one of them.
+        The number of runs with the model itself, 2 or more.
     random_state : int, RandomState, Generator or None
         By default the other seeds follow from the model's.
     progress : callable, optional

@@ -80,7 +80,6 @@ def model_facts(
     stability: NDArray[np.float64] | None = None,
     positions: NDArray[np.float64] | None = None,
 ) -> dict[str, Any]:
-    """Return the facts of a model alone, without documents."""
     if weights is None:
         weights = shares_or_even(model, len(topics))
     if positions is None:
@@ -116,7 +115,6 @@ def model_facts(
 
 
 def stamp() -> dict[str, str]:
-    """Return the time and the version of opelda."""
     return {"created": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}", "version": version("opelda")}
 
 
@@ -128,7 +126,6 @@ def number(value: Any) -> float | None:
 def _topic_facts(
     model: Any, topics: NDArray[Any], weights: Any, positions: Any, coherence: Any, stability: Any
 ) -> list[dict[str, Any]]:
-    """Return an object for each topic, by number."""
     labels, given = model.topic_labels_, model._state.labels
     roots = np.sqrt(np.asarray(topics, np.float32))
     alike = np.clip(roots @ roots.T, 0.0, 1.0).astype(np.float64)  # sum_w sqrt(p(w|s) p(w|t))
@@ -228,7 +225,6 @@ def counted(model: Any, held_out: Any) -> Any:
 
 
 def _score(model: Any, counts: Any, n: int | None = None) -> dict[str, Any] | None:
-    """Return the score of documents, or of n drawn at random."""
     counts = counts[row_sums(counts) >= LEAST_TOKENS]
     if n is not None:
         counts = counts[np.sort(np.random.default_rng(0).permutation(counts.shape[0])[:n])]

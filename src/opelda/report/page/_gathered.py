@@ -103,8 +103,6 @@ class SummedShares:
 
 @dataclass
 class Entry:
-    """A document that the page lists."""
-
     name: str
     tokens: float
     loss: float
@@ -148,11 +146,9 @@ class Gathered:
 
     @cached_property
     def unmixing(self) -> Unmixing:
-        """The topics to find shares by."""
         return Unmixing(self.model)
 
     def add(self, batch: MiniBatch) -> None:
-        """Add the documents of a mini-batch."""
         X, found = batch.X, self.model.infer(batch.X)
         theta = found.theta
         theta = theta.toarray() if hasattr(theta, "toarray") else np.asarray(theta)
@@ -284,15 +280,12 @@ class Lot:
         self.limit = np.uint64(2**64 - 1)
 
     def drawn(self, numbers: Any) -> NDArray[np.bool_]:
-        """Return which numbers are in the sample."""
         with np.errstate(over="ignore"):
             keys = mix(np.array(numbers, np.uint64) * np.uint64(GOLDEN))
         return np.asarray(keys <= self.limit)
 
     def of(self, numbers: list[int]) -> list[int]:
-        """Return the numbers that are in the sample."""
         return [number for number, drawn in zip(numbers, self.drawn(numbers), strict=True) if drawn]
 
     def halve(self) -> None:
-        """Keep about half."""
         self.limit = self.limit >> np.uint64(1)

@@ -126,7 +126,6 @@ def _pieces(topics: NDArray[Any]) -> Iterator[NDArray[np.float64]]:
 
 
 def documents(found: Gathered, meta: dict[str, Any]) -> str:
-    """Return the documents that the page lists."""
     entries = list(found.entries.values())
     index = {number: i for i, number in enumerate(found.entries)}
     typical = [[index[n] for n in row if n in index] for row in found.typical]

@@ -112,7 +112,6 @@ def write_report(
 
 
 def model_page(model: Any, title: str, name: str) -> str:
-    """Return the page about a model alone, without documents."""
     topics = np.asarray(model.components_)
     kept = ExportedTopics.of(topics)
     meta = model_facts(model, name, topics, kept, coherence=model.coherence_)

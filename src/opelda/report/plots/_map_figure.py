@@ -92,7 +92,6 @@ def _label(
     axis: Any, numbers: list[Any], labels: list[tuple[int, str]], places: Array, radii: Array,
     box: Array,
 ) -> None:  # fmt: skip
-    """Write labels beside circles, without overlaps."""
     taken = [_bounds(at, _extent(text) + 2) for at, text in zip(places, numbers, strict=True)]
     size = 8 if len(places) <= 40 else 7
     for k, label in labels:
@@ -121,7 +120,6 @@ def _extent(text: Any) -> Array:
 
 
 def _bounds(middle: Array, extent: Array) -> Array:
-    """Return the lower left and the upper right corner."""
     return np.stack([middle - extent / 2, middle + extent / 2])
 
 

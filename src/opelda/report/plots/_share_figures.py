@@ -61,7 +61,7 @@ def plot_over_time(
     check_model(model)
     bins = time_bins(column_of(corpus, dates, "time"), unit)
     if len(bins.starts) < 2:
-        raise InputError(f"All documents are of one {bins.unit}: there is no change to draw.")
+        raise InputError(f"All documents are of one {bins.unit}; give documents of two.")
     found = corpus_shares(model, corpus, bins.index, len(bins.starts), level)
     kept = np.flatnonzero(found.n_docs >= whole("min_docs", min_docs))
     if len(kept) < 2:
@@ -213,7 +213,7 @@ def _chosen(
 
 
 def _name_lines(axis: Any) -> None:
-    """Write each line's name at its end, moved up or down where two would meet."""
+    """Write each line's name at its end, without overlaps."""
     low, high = axis.get_ylim()
     least = (high - low) * 0.062
     lines = sorted(axis.lines, key=lambda line: line.get_ydata()[-1])

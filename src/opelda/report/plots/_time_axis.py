@@ -10,7 +10,7 @@ from matplotlib.ticker import FuncFormatter, Locator
 from opelda.report._times import label_of, start_of
 
 SIZE = 9.0  # of labels, in points
-# length in days; bins from one label to the next, of which the last is doubled as often as needed
+# length in days; number of bins between labels, where the last number may be doubled repeatedly
 BINS = {
     "minute": (1 / 1440, (1, 5, 15, 30, 60, 180, 360, 720, 1440)),
     "hour": (1 / 24, (1, 3, 6, 12, 24, 48, 168)),
@@ -57,7 +57,6 @@ class BinLocator(Locator):
 
 
 def time_axis(axis: Any, starts: list[dt.datetime], unit: str) -> None:
-    """Label an axes' horizontal axis by bins."""
     axis.tick_params(axis="x", labelsize=SIZE)
     axis.xaxis.set_major_locator(BinLocator(starts, unit))
     axis.xaxis.set_major_formatter(FuncFormatter(lambda at, _: _label(_moment(at), unit)))
@@ -85,7 +84,6 @@ def _moment(at: float) -> dt.datetime:
 
 
 def _number(start: dt.datetime, unit: str) -> int:
-    """Return the number of bins before this one."""
     if unit in MONTHS:
         return (12 * start.year + start.month - 1) // MONTHS[unit]
     return (start - FIRST) // dt.timedelta(BINS[unit][0])
