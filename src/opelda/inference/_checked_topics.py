@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from opelda._count_matrix import counts
 from opelda.engines import Engine
 from opelda.errors import InputError
 
@@ -69,11 +70,11 @@ def _distributions(components: Any) -> NDArray[Any]:
         components = model_topics(components, "topics")
     array = as_matrix(components, "topics")
     array = np.array(array, np.float32 if array.dtype == np.float32 else np.float64)
-    if (array < 0).any():
-        bad = int(np.flatnonzero((array < 0).any(axis=1))[0])
+    negative = np.flatnonzero((array < 0).any(axis=1))
+    if len(negative):
         raise InputError(
-            f"hold a negative value in row {bad}; give probabilities (each row a distribution over "
-            "the words).",
+            f"hold a negative value in row {negative[0]}; give probabilities (each row a "
+            "distribution over the words).",
             "topics",
         )
     sums = array.sum(axis=1, dtype=np.float64)
@@ -105,12 +106,22 @@ def as_matrix(values: Any, name: str) -> NDArray[Any]:
             f"{array.dtype} of shape {array.shape}.",
             name,
         )
-    with np.errstate(all="ignore"):  # a sum says enough, and makes no array of the topics' shape
-        total = array.sum(dtype=np.float64)
-    if not np.isfinite(total) and not np.isfinite(array).all():
-        bad = int(np.flatnonzero(~np.isfinite(array).all(axis=1))[0])
-        raise InputError(f"must be finite, but row {bad} holds a NaN or infinite value.", name)
+    bad = np.flatnonzero(~np.isfinite(array).all(axis=1))
+    if len(bad):
+        raise InputError(f"must be finite, but row {bad[0]} holds a NaN or infinite value.", name)
     return array
+
+
+def counts_over(n_words: int, X: Any) -> sparse.csr_array:
+    """Return documents as counts over so many words."""
+    matrix = counts(X)
+    if matrix.shape[1] != n_words:
+        raise InputError(
+            f"has {matrix.shape[1]} columns but the topics have {n_words} words; count the "
+            "documents with the topics' own vocabulary.",
+            "X",
+        )
+    return matrix
 
 
 def model_topics(model: Any, name: str) -> NDArray[Any]:

@@ -1,13 +1,13 @@
 """`infer`: documents and topics in, mixtures with certificates out."""
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from opelda._count_matrix import counts
 from opelda._validation import flag, real_array, seed
 from opelda.engines import AN_INFERENCE, Engine, get_engine
 from opelda.engines.seam import (
@@ -21,7 +21,7 @@ from opelda.engines.seam import (
     where_it_was,
 )
 from opelda.errors import InputError, warn
-from opelda.inference._checked_topics import Topics
+from opelda.inference._checked_topics import Topics, counts_over
 from opelda.inference._method import Method
 from opelda.inference.cccp import CCCP, SMM
 from opelda.inference.cgs import CGS
@@ -51,14 +51,6 @@ class InferenceHistory:
         The iterations' numbers.
     objective, gap, loss : float64 arrays (T, D)
         Of each document, as in `Inference`. With alpha < 1 the objective rises without end.
-
-    Examples
-    --------
-    >>> from opelda.inference import EM, infer
-    >>> topics = [[0.8, 0.1, 0.1], [0.1, 0.1, 0.8]]
-    >>> found = infer([[4, 0, 2]], topics, method=EM(n_iter=3), history=True).history
-    >>> found.n_iter, found.loss.shape
-    (array([1, 2, 3]), (3, 1))
     """
 
     n_iter: NDArray[np.int64]
@@ -171,10 +163,6 @@ def infer(
         ``"cpu"``, ``"cuda"`` (a GPU, docs/gpu.md), ``"auto"``, ``"reference"`` (slow
         double-precision NumPy), or an engine made with its resources.
 
-    Returns
-    -------
-    Inference
-
     Examples
     --------
     >>> import numpy as np
@@ -189,30 +177,20 @@ def infer(
     def engine_for(n: int) -> Any:
         return get_engine(engine, n_jobs, AN_INFERENCE * n)
 
-    def checked(X: Any) -> sparse.csr_array:
-        matrix = counts(X)
-        if matrix.shape[1] != table.n_words:
-            raise InputError(
-                f"has {matrix.shape[1]} columns but the topics have {table.n_words} words; count "
-                "the documents with the topics' own vocabulary.",
-                "X",
-            )
-        return matrix
-
+    checked = partial(counts_over, table.n_words)
     resolved, documents = take_documents(
         X, table.n_words, engine_for, checked, in_place=not sparse_output
     )
     alpha = as_prior(doc_topic_prior, table.n_topics)
-    accuracy = accuracy_of(max_loss)
-    task = as_task(as_method(method), alpha, seed(random_state), accuracy)
+    task = as_task(as_method(method), alpha, seed(random_state), accuracy_of(max_loss))
     few = flag("sparse_output", sparse_output) and task.method.knows_loss
     wanted = SPARSE if few else EVERYTHING
     given = table.on(resolved)
     found = as_inference(resolved.infer(given, documents, task, wanted), task, sparse_output, X)
-    if not flag("history", history):
-        return found
-    cut = replace(task, accuracy=None)
-    return replace(found, history=_history(resolved, given, documents, cut))
+    if flag("history", history):
+        cut = replace(task, accuracy=None)
+        return replace(found, history=_history(resolved, given, documents, cut))
+    return found
 
 
 def _history(engine: Engine, topics: Any, documents: Any, task: Task) -> InferenceHistory:

@@ -74,49 +74,44 @@ class TLI(Method):
         for i, document in enumerate(documents(batch, seed)):
             words = batch.words[batch.indptr[i] : batch.indptr[i + 1]]
             if len(words):
-                kept = self._support(document, inverse.matrix[:, words], inverse.bound)
-                n_failed += kept is None
-                theta[i], n_iter[i] = self._likeliest(document, kept)
+                own = inverse._replace(matrix=inverse.matrix[:, words])
+                theta[i], n_iter[i], failed = self._infer(document, own)
+                n_failed += failed
         _warn(n_failed, batch.n_docs, inverse, self.delta)
         return Solution(theta, n_iter)
 
     def reference(self, document: Document, seed: int) -> tuple[Vector, int]:
         """Return the mixture of a document that holds every word of the vocabulary."""
         inverse = linear_inverse(document.beta, self.delta)
-        kept = self._support(document, inverse.matrix, inverse.bound)
-        _warn(int(kept is None), 1, inverse, self.delta)
-        return self._likeliest(document, kept)
+        theta, n_done, failed = self._infer(document, inverse)
+        _warn(int(failed), 1, inverse, self.delta)
+        return theta, n_done
 
-    def _support(
-        self, document: Document, inverse: Vector, bound: float
-    ) -> NDArray[np.bool_] | None:
-        """Return the topics that the document has, or None where the conditions fail."""
-        if not np.isfinite(bound):
-            return None
+    def _infer(self, document: Document, inverse: LinearInverse) -> tuple[Vector, int, bool]:
+        """Return the mixture, the number of EM steps, and whether the conditions fail."""
         n_tokens, n_topics = document.n_tokens, len(document.alpha)
-        estimate = inverse @ document.counts / n_tokens
-        tau = self.threshold * bound * np.sqrt(np.log(n_topics) / n_tokens) + self.delta
-        # the programs are solved to 1e-7: a share of exactly tau (K = 1, say) must not fall through
-        kept: NDArray[np.bool_] = estimate >= tau - 1e-6
-        return kept if (kept @ document.beta > 0).all() else None
-
-    def _likeliest(self, document: Document, kept: NDArray[np.bool_] | None) -> tuple[Vector, int]:
-        """Maximise the likelihood over the mixtures of the kept topics (all, if None)."""
-        if kept is None:
-            kept = np.ones(len(document.alpha), np.bool_)
+        kept, failed = np.ones(n_topics, np.bool_), True
+        if np.isfinite(inverse.bound):
+            estimate = inverse.matrix @ document.counts / n_tokens
+            spread = self.threshold * inverse.bound * np.sqrt(np.log(n_topics) / n_tokens)
+            # the programs are solved to 1e-7: a share of exactly tau must not fall through
+            passed = estimate >= spread + self.delta - 1e-6
+            failed = not (passed @ document.beta > 0).all()
+            kept = kept if failed else passed
         part = Document(document.counts, document.beta[kept], document.alpha[kept])
         share = np.full(len(part.alpha), 1 / len(part.alpha))
-        theta, n_done = np.zeros(len(kept)), 0
+        n_done = 0
         while n_done < self.n_iter:
             n_done += 1
             # EM multiplies each share by g1'_k / N, and the largest of these is 1 + gap / N
-            ratio = part.likelihood_slope(share) / part.n_tokens
+            ratio = part.likelihood_slope(share) / n_tokens
             if ratio.max() - 1 <= self.tol:
                 break
             share *= ratio
             share /= share.sum()
+        theta = np.zeros(n_topics)
         theta[kept] = share
-        return theta, n_done
+        return theta, n_done, failed
 
 
 def linear_inverse(topics: NDArray[np.floating], delta: float) -> LinearInverse:

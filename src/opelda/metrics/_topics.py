@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from opelda import _count_matrix
+from opelda._count_matrix import counts
 from opelda._validation import whole
 from opelda.corpus import DocumentStream, Vocabulary
 from opelda.engines.seam import Accuracy
 from opelda.errors import InputError
 from opelda.inference import Method, Topics
-from opelda.inference._checked_topics import as_matrix, model_topics
+from opelda.inference._checked_topics import as_matrix, counts_over, model_topics
 from opelda.inference._infer import as_method
 
 GivenTopics: TypeAlias = Any  # an array, `Topics`, a fitted model or `MeasuredTopics`
@@ -103,14 +103,7 @@ class MeasuredTopics:
                 "model in place of the topics, or counts (documents, words).",
                 "X",
             )
-        matrix = _count_matrix.counts(X)
-        if matrix.shape[1] != self.n_words and not self.are_ids:
-            raise InputError(
-                f"has {matrix.shape[1]} columns but the topics have {self.n_words} words; "
-                "count the documents with the topics' own vocabulary.",
-                "X",
-            )
-        return matrix
+        return counts(X) if self.are_ids else counts_over(self.n_words, X)
 
     def inferred_by(self, method: str | Method | None) -> tuple[Method, Accuracy | None]:
         """Return the given method; for None the model's inference, else VB."""
