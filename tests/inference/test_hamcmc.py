@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
 
-from opelda.inference import hamcmc, infer
+from opelda.inference import infer, sampling
 from opelda.inference._method import Document
-from opelda.inference.hamcmc import (
+from opelda.inference.sampling import (
     HAMCMC,
     Pair,
     Position,
@@ -155,8 +155,8 @@ def test_the_history_excludes_the_sample_it_moves(monkeypatch):
         moved.append(id(v))
         return inverse_hessian_times(pairs, scale, v)
 
-    monkeypatch.setattr(hamcmc, "curvature_pairs", pairs_of)
-    monkeypatch.setattr(hamcmc, "inverse_hessian_times", times)
+    monkeypatch.setattr(sampling, "curvature_pairs", pairs_of)
+    monkeypatch.setattr(sampling, "inverse_hessian_times", times)
     HAMCMC(n_iter=30, burn_in=0, memory=4).reference(DOCUMENTS["fractions"], seed=0)
     for t in range(3, 30):
         assert len(seen[t]) == 2 * 4 - 2

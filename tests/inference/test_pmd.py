@@ -9,7 +9,7 @@ from scipy.stats import dirichlet
 
 from opelda.inference import infer
 from opelda.inference._method import Document
-from opelda.inference.pmd import (
+from opelda.inference.sampling import (
     DEFENCE,
     PMD,
     Proposal,

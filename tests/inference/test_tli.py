@@ -81,7 +81,7 @@ def test_tau_is_the_papers():
     for half, kept in ((int(tau * 500), False), (int(tau * 500) + 1, True)):
         counts = np.array([500.0 - half, 500 - half, half, half, 0, 0])
         document = Document(counts, smooth, np.ones(3))
-        support = method._support(document, inverse.matrix, inverse.bound)
+        support = method._infer(document, inverse)[0] > 0
         assert support.tolist() == [True, kept, False]
 
 

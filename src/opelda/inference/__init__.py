@@ -12,14 +12,12 @@ from opelda.inference._infer import METHODS as METHODS
 from opelda.inference._infer import AccuracyWarning, Inference, infer
 from opelda.inference._method import Method
 from opelda.inference.cccp import CCCP, SMM
-from opelda.inference.cgs import CGS
 from opelda.inference.cvb import CVB, CVB0
 from opelda.inference.em import EM
 from opelda.inference.exact import Exact, PerToken
 from opelda.inference.fw import FW, OFW
-from opelda.inference.hamcmc import HAMCMC
 from opelda.inference.ope import OPE
-from opelda.inference.pmd import PMD
+from opelda.inference.sampling import CGS, HAMCMC, PMD
 from opelda.inference.tli import TLI
 from opelda.inference.tli import TLIWarning as TLIWarning
 from opelda.inference.vb import VB

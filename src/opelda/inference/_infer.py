@@ -24,14 +24,12 @@ from opelda.errors import InputError, warn
 from opelda.inference._checked_topics import Topics, counts_over
 from opelda.inference._method import Method
 from opelda.inference.cccp import CCCP, SMM
-from opelda.inference.cgs import CGS
 from opelda.inference.cvb import CVB, CVB0
 from opelda.inference.em import EM
 from opelda.inference.exact import Exact, PerToken, accuracy_of, as_exact
 from opelda.inference.fw import FW, OFW
-from opelda.inference.hamcmc import HAMCMC
 from opelda.inference.ope import OPE
-from opelda.inference.pmd import PMD
+from opelda.inference.sampling import CGS, HAMCMC, PMD
 from opelda.inference.tli import TLI
 from opelda.inference.vb import VB
 
@@ -68,11 +66,9 @@ class Inference:
     theta : float32 array or CSR array (D, K)
         Topic mixtures; rows sum to 1. Double precision from the reference engine. On the device of
         the documents; all else is in host memory.
-    gap : float64 array (D,)
-        Frank-Wolfe gap of f = log-likelihood + log-prior, zero exactly at stationary points. With
-        ``doc_topic_prior >= 1`` no mixture's f is ahead by more.
-    likelihood_gap : float64 array (D,)
-        The same for the log-likelihood alone.
+    gap, likelihood_gap : float64 arrays (D,)
+        Frank-Wolfe gaps of f = log-likelihood + log-prior and of the log-likelihood, zero exactly
+        at stationary points. With ``doc_topic_prior >= 1`` no mixture's f is ahead by more.
     likelihood_loss : float64 array (D,)
         No mixture's log-likelihood is ahead by more, in nats: an upper bound, rounding included. It
         exceeds the true loss by at most about 0.01 and 3e-7 a token, except where `loss` differs.

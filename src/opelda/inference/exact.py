@@ -51,12 +51,11 @@ def accuracy_of(max_loss: Any) -> Accuracy | None:
 class Exact(Method):
     """The most likely mixture: no other is ahead by more than `max_loss`.
 
-    The log-likelihood is concave: at a mixture theta no other is ahead by more than
-    N log(max_k G_k / N), G_k = sum_j d_j beta_kj / x_j. The kernel keeps a few topics, climbs to
-    their maximum by Newton's method, and adds topics whose G_k is too steep, until the bound is
-    small enough. About ten topics of a hundred have a share, all others exactly none. Where all
-    alpha_k are at least 1 and some are more, the posterior's maximum is found instead, and every
-    topic has a share. Lindsay (1995); Kim et al. (2020); docs/inference.md has the theorem.
+    At a mixture theta no other is ahead by more than N log(max_k G_k / N), G_k = sum_j d_j beta_kj
+    / x_j. The kernel climbs to the maximum of a few topics by Newton's method, and adds topics
+    whose G_k is too steep until the bound is small enough; all others have exactly no share. Where
+    all alpha_k are at least 1 and some are more, the posterior's maximum is found instead, and
+    every topic has a share. Lindsay (1995); Kim et al. (2020); docs/inference.md has the theorem.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ from opelda.inference._method import Document, Method, Vector, between, count, d
 
 
 class TLIWarning(UserWarning):
-    """TLI's conditions failed for some documents, whose likeliest mixture has all topics."""
+    """TLI kept all topics of some documents, whose conditions failed."""
 
 
 class LinearInverse(NamedTuple):
@@ -31,12 +31,10 @@ class TLI(Method):
     A linear inverse B of the topics gives the estimate x^ = B y / N of the mixture, y the counts,
     biased by at most delta. Topics with x^_i >= tau = threshold * lambda_delta * sqrt(ln K / N) +
     delta are kept, and EM finds their likeliest mixture. The prior plays no part. B costs K linear
-    programs per set of topics (20 topics, 2,000 words: a second; 100, 5,000: minutes); the last few
-    are cached.
+    programs per set of topics (20 topics, 2,000 words: a second; 100, 5,000: minutes).
 
-    The conditions fail when a topic has no inverse (topics too alike), when no topic reaches tau
-    (documents too short), or when the kept topics lack a word of the document. Then all topics are
-    kept, and a `TLIWarning` counts the documents.
+    Where a topic has no inverse, no topic reaches tau, or the kept topics lack a word of the
+    document, all topics are kept, and a `TLIWarning` counts the documents.
 
     Parameters
     ----------

@@ -31,12 +31,11 @@ def coherence(
 ) -> NDArray[np.float64]:
     """Return each topic's coherence: how often its top words occur in the same documents.
 
-    With p the share of documents that hold a word, or two, and e = 1e-12 (docs/metrics.md compares
-    gensim's numbers, which are the same for windows longer than any document):
+    With p the share of documents that hold a word, or two, and e = 1e-12 (docs/metrics.md has the
+    differences from gensim):
 
     ``"npmi"``
-        Mean over pairs of log(p_ij / (p_i p_j)) / -log p_ij, from -1 to 1. A pair that never occurs
-        together counts -1, one that is in every document 1.
+        Mean over pairs of log(p_ij / (p_i p_j)) / -log p_ij, from -1 (never together) to 1.
     ``"c_uci"``
         Mean over pairs of log((p_ij + e) / (p_i p_j)).
     ``"u_mass"``
@@ -46,16 +45,15 @@ def coherence(
         with every top word. Mean over words of the cosine between the word's vector and the sum of
         all; 0 where one of the two is zero.
 
-    A pair with a word that never occurs counts log e = -27.6 in C_UCI and U_Mass, and 0 in C_V. For
-    sliding windows give `opelda.metrics.windows` as X.
+    A word that never occurs gives log e = -27.6 in C_UCI and U_Mass, and 0 in C_V.
 
     Parameters
     ----------
     topics : array (K, V), Topics or fitted model, or array of whole numbers (K, n)
         Weights of the words in each topic, or the ids of each topic's top words.
     X : array or sparse matrix (D, V), Corpus, texts, or iterable of mini-batches
-        The documents to look in; only whether a word occurs matters. Texts take a model with a
-        vocabulary, over which other words are counted, too.
+        The documents, or `windows`; only whether a word occurs matters. Texts take a model with a
+        vocabulary.
     measure : {"npmi", "c_v", "u_mass", "c_uci"}
         Röder, Both & Hinneburg (WSDM 2015); Mimno et al. (EMNLP 2011) for U_Mass; Aletras &
         Stevenson (IWCS 2013) for NPMI.
@@ -249,13 +247,13 @@ def windows(
 
     ``coherence(topics, windows(documents, vocabulary), measure="c_v")`` is the C_V of Röder et al.;
     their NPMI and C_UCI have windows of 10. A document of N tokens has N - size + 1 windows, at
-    least one. Words without a column keep their positions. docs/metrics.md compares gensim's.
+    least one. Words without a column keep their positions.
 
     Parameters
     ----------
     documents : iterable of sequences of words
     vocabulary : Vocabulary, mapping from word to column, or words in the order of their columns
-        A mapping of the topics' top words alone is enough, and the fastest.
+        The topics' top words alone are enough, and the fastest.
     size : int
         Tokens per window, at least 1.
 

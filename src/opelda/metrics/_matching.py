@@ -27,8 +27,7 @@ def match_topics(
     Parameters
     ----------
     a, b : arrays (K, V) and (L, V), Topics or fitted models
-        Weights over the same words, as floats. Two models that know their words may have them in
-        any order, and each some of its own.
+        Weights over the same words, as floats. Models with a vocabulary may differ in their words.
     similarity : {"cosine", "jaccard", "jensen_shannon"}
         The cosine of the weights; the share of common words in all top words; or 1 less the
         Jensen-Shannon divergence in bits.
@@ -111,10 +110,6 @@ def stability_over_runs(words: Sequence[NDArray[np.intp]]) -> NDArray[np.float64
     """Return each topic's mean similarity to its match in the other runs (R, K), by ``"jaccard"``.
 
     Topics are given by the ids (K, n) of their top words.
-
-    >>> stability_over_runs([np.array([[0, 1], [2, 3]]), np.array([[2, 4], [1, 0]])]).round(3)
-    array([[1.   , 0.333],
-           [0.333, 1.   ]])
     """
     n_columns = 1 + max(int(ids.max()) for ids in words)
     tops = [_indicators(ids, n_columns) for ids in words]

@@ -17,8 +17,8 @@ Matrix: TypeAlias = NDArray[np.float64]
 class Domain(ABC):
     """A bounded convex set of points of dimension `n`, defined by its linear oracle.
 
-    Subclass it for a domain of your own. A plain function ``direction -> maximising point`` is
-    enough if you give `x0`.
+    Subclass it for a domain of your own; with `x0`, a function ``direction -> maximising point``
+    is enough.
 
     Examples
     --------
@@ -48,7 +48,7 @@ class Domain(ABC):
 
     @abstractmethod
     def violation(self, x: ArrayLike) -> float:
-        """Return how far `x` breaks the constraint it breaks most, 0.0 inside the domain."""
+        """Return how far `x` breaks its worst constraint, 0.0 inside the domain."""
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.n})"

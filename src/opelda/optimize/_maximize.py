@@ -24,8 +24,8 @@ class MaximizeResult:
     Attributes
     ----------
     x : ndarray of shape (n,)
-        The last iterate, or with ``keep="best"`` the recorded one of largest f; in a run that was
-        finished, the one of smallest gap.
+        The last iterate, the recorded one of largest f (``keep="best"``), or that of smallest gap
+        (`max_gap`).
     f, g1, g2 : float
         The objective and its two terms at `x`.
     gap : float
@@ -78,16 +78,16 @@ def maximize(
     g1, g2 : Term
         The two terms, for example a log likelihood and a log prior.
     domain : Domain or callable
-        `Simplex`, `Box`, `L1Ball`, `Polytope`, a `Domain` of your own, or an oracle: a function
-        from a direction to the point of the domain that maximises the inner product (with `x0`).
+        A `Domain`, or an oracle: a function from a direction to the point of the domain that
+        maximises the inner product (with `x0`).
     x0 : array_like of shape (n,), optional
         The start, inside the domain to within 1e-6; its centre by default.
     n_iter : int, default=1000
         Iterations T of OPE. In the practical schedule they are T - 1 moves.
     max_gap : float, optional
         The requested gap: if f is concave, the point is at most this far below the maximum. After
-        `n_iter` iterations, at most ``1000 + 10 n`` steps on f itself finish the run: pairwise
-        Frank-Wolfe and Newton over the vertices found. None runs OPE's iterations alone.
+        `n_iter` iterations, at most ``1000 + 10 n`` pairwise Frank-Wolfe and Newton steps on f
+        itself finish the run. None runs OPE's iterations alone.
     schedule : {"practical", "literal"}, default="practical"
         "practical": the first pick is g1 and moves nothing, so an interior start stays interior.
         "literal": Algorithm 1 as printed, whose first step goes to a vertex and forgets `x0`.
@@ -96,26 +96,19 @@ def maximize(
     keep : {"last", "best"}, default="last"
         Return the last iterate, or the recorded one of largest f.
     history_every : int, default=10
-        Record f and the gap at the start, at multiples of this, at the last iteration and while a
-        run is finished. A record costs both values and one oracle call.
+        Record f and the gap at the start, at multiples of this, at the last iteration and in steps
+        that finish a run. A record costs both values and one oracle call.
     random_state : int, Generator, RandomState or None, default=None
-        Source of the coins. The same integer gives the same run.
+        Source of the coins.
     callback : callable, optional
         Called with an `Iterate` at every record; return True to stop.
     check_gradient : bool, default=True
-        Compare each term's gradient with differences of its values near the start, and refuse one
-        of the wrong sign or scale.
+        Raise for a gradient of the wrong sign or scale, by differences of values near the start.
 
     Returns
     -------
     MaximizeResult
         If f is not concave, a gap of zero means a stationary point: compare f from several starts.
-
-    Raises
-    ------
-    InputError
-        For bad input, a gradient that its term's values contradict, and a term that is not finite
-        at an iterate.
 
     Warns
     -----
@@ -124,8 +117,7 @@ def maximize(
 
     Examples
     --------
-    The MAP of a biased coin's three outcomes, 6, 3 and 1 times seen, under a Dirichlet(2) prior, is
-    (seen + 1) / 13:
+    The MAP of three outcomes, seen 6, 3 and 1 times, under a Dirichlet(2) prior is (seen + 1) / 13:
 
     >>> import numpy as np
     >>> from opelda.optimize import Simplex, Term, maximize
