@@ -29,27 +29,13 @@ MOST_DOCUMENTS = 20_000  # for learning alpha: enough for K numbers
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
 class HeldCollection:
     """Documents whose tokens an engine of this process sweeps; a cluster has the same methods."""
 
-    engine: Engine
-    tokens: Any
-
-    @property
-    def n_docs(self) -> int:
-        """Number of documents."""
-        return int(self.tokens.rows.n_docs)
-
-    @property
-    def n_tokens(self) -> int:
-        """Number of drawn tokens."""
-        return int(self.tokens.first[-1])
-
-    @property
-    def total(self) -> float:
-        """Total weight of the tokens."""
-        return float(self.tokens.total)
+    def __init__(self, engine: Engine, tokens: Any) -> None:
+        self.engine, self.tokens = engine, tokens
+        self.n_docs, self.n_tokens = int(tokens.rows.n_docs), int(tokens.first[-1])
+        self.total = float(tokens.total)  # weight of all tokens
 
     def sweep(self, weights: Weights, alpha: Array, **how: Any) -> TokenCounts:
         """Draw and count the topics of all tokens; see `Engine.sweep`."""

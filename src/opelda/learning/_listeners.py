@@ -38,19 +38,12 @@ class Listeners:
         display = progress(verbose)
         if display is not None:
             self._listeners.insert(0, display)  # before callbacks, which may fail
+        # certificates, and scores of a stream's batches before their update, take time
+        self.needs_gap = any(getattr(each, "needs_gap", True) for each in self._listeners)
+        self.needs_score = any(getattr(each, "needs_score", False) for each in self._listeners)
 
     def __bool__(self) -> bool:
         return bool(self._listeners)
-
-    @property
-    def needs_gap(self) -> bool:
-        """Whether a listener wants the gap: certificates take time."""
-        return any(getattr(listener, "needs_gap", True) for listener in self._listeners)
-
-    @property
-    def needs_score(self) -> bool:
-        """Whether a listener wants scores of a stream's batches before their update."""
-        return any(getattr(listener, "needs_score", False) for listener in self._listeners)
 
     @contextmanager
     def __call__(self, model: Any) -> Iterator[None]:

@@ -270,27 +270,26 @@ class SeedTopics:
         cells = np.array(found, np.int32).reshape(-1, 2)
         return Pull(cells[:, 0].copy(), cells[:, 1].copy(), self.strength)
 
-    def check(self, vocabulary: Vocabulary | None, X: sparse.csr_array) -> None:
-        """Warn of words that do not occur; reject topics without a word that occurs."""
-        occurs = np.bincount(X.indices, minlength=X.shape[1]) > 0
-        missing: list[str | int] = []
-        found = self._found(vocabulary, X.shape[1])
+    def warn_of_missing(
+        self, vocabulary: Vocabulary | None, n_words: int, X: sparse.csr_array | None = None
+    ) -> None:
+        """Warn of words that did not occur in a stream, or in documents X."""
+        occurs = None if X is None else np.bincount(X.indices, minlength=n_words) > 0
+        missing: dict[str, None] = {}
+        found = self._found(vocabulary, n_words)
         for name, words, columns in zip(self.names, self.words, found, strict=True):
             pairs = zip(words, columns, strict=True)
-            gone = [word for word, column in pairs if column < 0 or not occurs[column]]
-            if len(gone) == len(words):
+            gone = [repr(w) for w, j in pairs if j < 0 or not (occurs is None or occurs[j])]
+            if occurs is not None and len(gone) == len(words):
                 raise InputError(
-                    f"has no word of {name!r} that occurs in the documents; give others.",
-                    "seeds",
+                    f"has no word of {name!r} that occurs in the documents; give others.", "seeds"
                 )
-            missing += gone
-        _warn_of_missing(missing)
-
-    def warn_of_missing(self, vocabulary: Vocabulary | None, n_words: int) -> None:
-        """Warn of words that did not occur in a stream."""
-        found = zip(self.words, self._found(vocabulary, n_words), strict=True)
-        pairs = (pair for words, columns in found for pair in zip(words, columns, strict=True))
-        _warn_of_missing([word for word, column in pairs if column < 0], " so far")
+            missing |= dict.fromkeys(gone)
+        if missing:
+            more = f" and {len(missing) - 20} more" if len(missing) > 20 else ""
+            so_far = " so far" if occurs is None else ""
+            named = ", ".join([*missing][:20])
+            warn(f"seed words that do not occur{so_far}: {named}{more}.", SeedWarning)
 
     def coverage(
         self, vocabulary: Vocabulary | None, top: NDArray[np.intp], n_words: int
@@ -394,10 +393,3 @@ def warn_of_uncovered(coverage: Mapping[str, tuple[int, int]]) -> None:
             "topics.",
             SeedWarning,
         )
-
-
-def _warn_of_missing(words: list[str | int], so_far: str = "") -> None:
-    if words:
-        named = list(dict.fromkeys(map(repr, words)))
-        more = f" and {len(named) - 20} more" if len(named) > 20 else ""
-        warn(f"seed words that do not occur{so_far}: {', '.join(named[:20])}{more}.", SeedWarning)

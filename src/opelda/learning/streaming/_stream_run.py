@@ -143,7 +143,7 @@ class LearnsStreams(ShowsTopics):
             return plan
         seeds = replace(plan.seeds, columns=getattr(self, "feature_names_in_", None))
         if X is not None:
-            seeds.check(words, X)
+            seeds.warn_of_missing(words, X.shape[1], X)
         return replace(plan, seeds=seeds)
 
     def _stream_validation(
