@@ -168,18 +168,9 @@ opelda.OnlineOPE(2, batch_size=50, verbose=2).fit(X)
     assert all(line.startswith("configured opelda INFO ") for line in lines[2:])
 
 
-def test_time_left_before_and_in_closing_sweeps():
-    """A document takes another time in a sweep than in an update."""
-    whole = {"n_docs_total": 1000, "n_passes": 10, "n_sweeps": 8}  # 100 documents
-    first = report(n_docs=50, n_pass=1, docs_per_second=50.0, **whole)
-    assert "0:00:03 left, then 8 sweeps," in describe(first)
-    last = report(n_docs=200, n_pass=2, **whole)
-    assert "then 8 sweeps" in describe(last)
-    assert "left" not in describe(last)
-    swept = report(n_docs=700, n_pass=7, e_seconds=3.0, m_seconds=1.0, **whole)
-    assert "0:00:12 left" in describe(swept)
-    assert "then" not in describe(swept)
-    assert "left" not in describe(report(n_docs=1000, n_pass=10, **whole))
+def test_time_left_is_by_the_recent_pace():
+    assert "0:00:12 left" in describe(report(recent_docs_per_second=25.0))
+    assert "left" not in describe(report(n_docs_total=None, recent_docs_per_second=25.0))
 
 
 @pytest.mark.parametrize("total", [400, None])

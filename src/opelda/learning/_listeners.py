@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -69,11 +70,8 @@ def _as_list(callbacks: Any) -> list[Any]:
     except TypeError:
         raise InputError(f"must be callables, got {callbacks!r}.", "callbacks") from None
     for index, listener in enumerate(listeners):
-        if isinstance(listener, type):
-            name = listener.__name__
-            raise InputError(f"callbacks[{index}] is the class {name}; give an instance: {name}().")
-        if not callable(listener):
-            raise InputError(f"callbacks[{index}] cannot be called: {listener!r}.")
+        if isinstance(listener, type) or not callable(listener):
+            raise InputError(f"callbacks[{index}] cannot be called with a report: {listener!r}.")
     return listeners
 
 
@@ -357,11 +355,10 @@ def describe(
     total, speed = report.n_docs_total, report.docs_per_second
     parts.append(f"{report.n_docs:,}" + ("" if total is None else f"/{total:,}") + f" {unit}")
     if 0 < speed < math.inf:
-        parts.append(f"{_rate(speed)} {unit}/s")
-        recent = report.recent_docs_per_second
-        if total is None and abs(recent - speed) > 0.05 * speed:
-            parts.append(f"{_rate(recent)} of late")
-    parts.extend(_left(report))
+        parts.append(f"{speed:,.0f} {unit}/s" if speed >= 10 else f"{speed:.2g} {unit}/s")
+        seconds = ((total or 0) - report.n_docs) / (report.recent_docs_per_second or speed)
+        if seconds > 0:
+            parts.append(f"{timedelta(seconds=math.ceil(seconds))} left")
     if batch_score is not None:
         parts.append(f"batch {batch_score:.3f}")
     if score is not None:  # a narrow terminal cuts the end
@@ -374,30 +371,3 @@ def describe(
     if report.memory is not None:
         parts.append(f"{report.memory / 1e6:,.0f} MB")
     return ", ".join(parts)
-
-
-def _rate(speed: float) -> str:
-    return f"{speed:,.0f}" if speed >= 10 else f"{speed:.2g}"
-
-
-def _left(report: BatchReport) -> Iterator[str]:
-    """Yield the remaining time: of passes by their speed, of sweeps by the last sweep's.
-
-    The speeds of passes and sweeps differ and do not predict each other.
-    """
-    total, speed, n_sweeps = report.n_docs_total, report.docs_per_second, report.n_sweeps
-    if total is None or total <= report.n_docs:
-        return
-    n_swept = n_sweeps * (total // report.n_passes) if report.n_passes else 0
-    n_docs = total - n_swept - report.n_docs  # remaining in passes
-    if n_docs >= 0:
-        seconds = n_docs / speed if 0 < speed < math.inf else 0.0
-    else:
-        to_sweep = (report.n_passes or 0) - report.n_pass
-        seconds = to_sweep * (report.e_seconds + report.m_seconds)
-    if seconds > 0:
-        minutes, second = divmod(math.ceil(seconds), 60)
-        hours, minute = divmod(minutes, 60)
-        yield f"{hours}:{minute:02}:{second:02} left"
-    if n_sweeps and n_docs >= 0:
-        yield f"then {n_sweeps} sweeps"

@@ -39,13 +39,6 @@ class ShowsTopics(  # before scikit-learn's classes, which are untyped
         labels : mapping from int to str or None
             Labels by the numbers of topics, each a line of at most 200 characters. None or ""
             removes a label; other topics keep their labels.
-
-        Examples
-        --------
-        >>> from opelda import OnlineOPE
-        >>> model = OnlineOPE(2, random_state=0).fit(["green tea", "black tea", "red wine"] * 9)
-        >>> model.set_topic_labels({1: "drinks"}).topic_labels_[1]
-        'drinks'
         """
         state = self._learned()
         with state.lock.writing():
@@ -59,13 +52,6 @@ class ShowsTopics(  # before scikit-learn's classes, which are untyped
         ----------
         names : iterable of str
             A word per column, such as ``vectorizer.get_feature_names_out()``.
-
-        Examples
-        --------
-        >>> from opelda import OnlineOPE
-        >>> model = OnlineOPE(1, random_state=0).fit([[4, 1], [5, 0]])
-        >>> model.top_words(), model.set_feature_names(["tea", "cup"]).top_words()
-        ([['x0', 'x1']], [['tea', 'cup']])
         """
         state = self._learned()
         if self._knows_words():

@@ -64,15 +64,6 @@ class BatchReport:
         Events of this update, in streams learned by sweeps.
     n_run, n_runs : int
         The number of this run, from 1, and the number of runs.
-
-    Examples
-    --------
-    >>> from opelda import OnlineOPE
-    >>> from opelda.corpus import generate
-    >>> X = generate(500, n_words=60, n_topics=3, separated=True).X
-    >>> stop = lambda report: report.n_updates == 3
-    >>> OnlineOPE(n_components=3, batch_size=50, callbacks=stop).fit(X).n_batch_iter_
-    3
     """
 
     model: Any
@@ -101,12 +92,7 @@ class BatchReport:
 
 
 class Callback(Protocol):
-    """A function that takes a `BatchReport` and returns True to stop learning.
-
-    Examples
-    --------
-    >>> callback: Callback = lambda report: report.n_docs >= 1_000_000
-    """
+    """A function that takes a `BatchReport` and returns True to stop learning."""
 
     def __call__(self, report: BatchReport, /) -> bool | None:
         """Handle an update; return True to stop."""

@@ -21,10 +21,6 @@ def preset_settings(preset: str, n_docs: int | None = None, n_topics: int = 1) -
 
     docs/learning.md has the measurements. Small collections have more passes and smaller batches.
     Models with more than 500 topics, whose passes take longer than their sweeps, have fewer passes.
-
-    >>> fast = preset_settings("fast", 10_000)
-    >>> fast["inference"].n_iter, fast["batch_size"], fast["n_passes"]
-    (20, 500, 10)
     """
     if preset == "paper":
         return {
