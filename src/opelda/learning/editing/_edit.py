@@ -47,15 +47,12 @@ class Edit:
 
     @classmethod
     def _of(cls, goes_to: NDArray[np.int64], weights: NDArray[np.float64]) -> "Edit":
-        kept, times = np.unique(goes_to[goes_to != GONE], return_counts=True)
-        origin = kept.copy()
-        joins: list[tuple[int, int]] = []
-        for number in np.flatnonzero(times > 1).tolist():
-            members = np.flatnonzero(goes_to == kept[number])
-            members = members[np.argsort(-weights[members], kind="stable")]
-            origin[number] = members[0]
-            joins.extend((former, number) for former in members[1:].tolist())
-        return cls(origin, tuple(joins), len(weights))
+        order = np.argsort(-weights, kind="stable")
+        order = order[goes_to[order] != GONE]
+        _, first, numbers = np.unique(goes_to[order], return_index=True, return_inverse=True)
+        pairs, origin = zip(order.tolist(), numbers.tolist(), strict=True), order[first]
+        joins = tuple((former, number) for former, number in pairs if former != origin[number])
+        return cls(origin, joins, len(weights))
 
     @classmethod
     def splitting(

@@ -27,7 +27,7 @@ from opelda.engines.seam import (
     tokens_of,
 )
 from opelda.learning._part import Arrays, Header, Part, check_arrays
-from opelda.learning.editing._edit import GONE, Edit
+from opelda.learning.editing._edit import Edit
 
 # Bounds of the window, chosen on 1.2 million titles (seed 0) and 100,000 abstracts
 # (benchmarks/streams, best.py).
@@ -38,6 +38,7 @@ MEMORY = 1.25
 # few sweeps learn less from more documents (-8.139 from 100,000 titles, -8.161 from 400,000:
 # benchmarks/README.md).
 STARTED = 0.25
+FORGOTTEN = np.int32(2**31 - 1)  # in the place of a word
 TRIED = np.linspace(1.0, 0.0, 11)  # rho
 DTYPES = {
     "indptr": np.int64, "words": np.int32, "counts": np.float32, "topics": np.uint16,
@@ -77,15 +78,6 @@ class Assignments:
             Assignments(rows.between(0, first), self.topics[:token]),
             Assignments(rows.between(first, rows.n_docs), self.topics[token:]),
         )
-
-    def without(self, entries: NDArray[np.bool_]) -> "Assignments":
-        """Remove the marked entries; `entries` covers the first ones."""
-        if not entries.any():
-            return self
-        kept = np.ones(len(self.rows.words), bool)
-        kept[: len(entries)] = ~entries
-        tokens = np.repeat(kept, tokens_of(self.rows.counts))
-        return Assignments(self.rows.where(kept), self.topics[tokens])
 
     @cached_property
     def ends(self) -> NDArray[np.int64]:
@@ -128,7 +120,6 @@ class Window:
     alpha: NDArray[np.float64]
     outside: TokenCounts
     parts: list[Assignments] = field(default_factory=list)
-    forgotten: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, bool))  # entries
     n_docs: int = 0
     n_tokens: int = 0
     n_new: int = 0  # documents since the last round
@@ -188,10 +179,14 @@ class Window:
 
     @property
     def kept(self) -> Assignments:
-        """All documents."""
-        self.parts = [Assignments.joined(self.parts).without(self.forgotten)]
-        self.forgotten = self.forgotten[:0]
-        return self.parts[0]
+        """All documents, without entries of forgotten words."""
+        found = Assignments.joined(self.parts)
+        known = found.rows.words != FORGOTTEN
+        if not known.all():
+            tokens = np.repeat(known, tokens_of(found.rows.counts))
+            found = Assignments(found.rows.where(known), found.topics[tokens])
+        self.parts = [found]
+        return found
 
     @property
     def begun(self) -> float:
@@ -224,16 +219,13 @@ class Window:
         """Mark the entries of words that lost their columns; `kept` removes these entries."""
         gone = np.zeros(words.max() + 2, bool)
         gone[words] = True  # the last stands for all words beyond
-        forgotten = np.zeros(sum(len(part.rows.words) for part in self.parts), bool)
-        forgotten[: len(self.forgotten)] = self.forgotten
-        first = 0
-        for rows in (part.rows for part in self.parts):
-            here = forgotten[first : first + len(rows.words)]
-            found = np.take(gone, rows.words, mode="clip") & ~here
+        former, self.parts = self.parts, []
+        for part in former:
+            rows, found = part.rows, np.take(gone, part.rows.words, mode="clip")
             self.n_tokens -= int(tokens_of(rows.counts[found]).sum())
-            here |= found
-            first += len(rows.words)
-        self.forgotten, cells = forgotten, self.outside.cells
+            rows = Rows(rows.indptr, np.where(found, FORGOTTEN, rows.words), rows.counts)
+            self.parts.append(Assignments(rows, part.topics))
+        cells = self.outside.cells
         of_row = np.take(gone, np.arange(cells.shape[0]), mode="clip")
         counts = np.where(np.repeat(of_row, np.diff(cells.indptr)), 0, cells.data)
         parts = counts, cells.indices, cells.indptr
@@ -246,7 +238,6 @@ class Window:
         return replace(
             self,
             parts=[Assignments(self.kept.rows, edit.tokens.astype(np.uint16))],
-            forgotten=self.forgotten[:0],
             alpha=edit.added(self.alpha),
             outside=_edited(self.outside, edit),
             started=2.0,
@@ -254,7 +245,9 @@ class Window:
 
     def trim(self, engine: Engine, weights: Weights) -> tuple[Any, TokenCounts]:
         """Move the oldest documents to the fading counts; return all other tokens and counts."""
-        kept, cells = self.kept, _resized(self.outside.cells, weights.n_words)
+        kept = self.kept
+        cells: Any = self.outside.cells.copy()
+        cells.resize(weights.n_words, weights.n_topics)
         # former documents fade by the new ones' share of a full window
         fullness = min(max(self.n_docs / MOST_DOCS, self.n_tokens / MOST_TOKENS), 1.0)
         usual = exp(-fullness * self.n_new / (MEMORY * self.n_docs))
@@ -322,23 +315,22 @@ def likeliest_rho(
 
 def _edited(counts: TokenCounts, edit: Edit) -> TokenCounts:
     """Return the counts of former documents, by the topics of an edit."""
-    cells = counts.cells.tocoo()
-    words, topics = cells.row, edit.numbers[cells.col]
-    kept = topics != GONE
-    words, topics, data = words[kept], topics[kept], cells.data[kept]
+    former, numbers = np.array(list(edit.mapping.items())).T
+    made = counts.cells @ _placed(former, numbers, (counts.n_topics, edit.n_topics))
     if edit.shares is not None:  # the first part gets the remainder
-        here = topics == edit.parts[0]
-        all_, at = data[here], words[here]
-        for number, share in zip(edit.parts[1:], edit.shares.T[1:], strict=True):
-            part = np.floor(all_ * share[at]).astype(np.int64)
-            data[here] -= part
-            words, data = np.concatenate((words, at)), np.concatenate((data, part))
-            topics = np.concatenate((topics, np.full(len(at), number)))
-            here = np.concatenate((here, np.zeros(len(at), bool)))
-    shape = counts.n_words, edit.n_topics
-    made = sparse.csr_array(sparse.coo_array((data, (words, topics)), shape=shape))
+        all_ = made[:, [edit.parts[0]]].toarray()
+        parts = np.floor(all_ * edit.shares[: counts.n_words, 1:]).astype(np.int64)
+        changes = sparse.csr_array(np.column_stack((-parts.sum(axis=1), parts)))
+        n_parts = len(edit.parts)
+        made = made + changes @ _placed(np.arange(n_parts), edit.parts, (n_parts, edit.n_topics))
+    made.sum_duplicates()
     made.eliminate_zeros()
     return TokenCounts(made, counts.shift)
+
+
+def _placed(rows: Any, columns: Any, shape: tuple[int, int]) -> sparse.csr_array:
+    ones = np.ones(len(rows), np.int64)
+    return sparse.csr_array(sparse.coo_array((ones, (rows, columns)), shape=shape))
 
 
 def count(engine: Engine, weights: Weights, tokens: Any) -> TokenCounts:
@@ -346,12 +338,6 @@ def count(engine: Engine, weights: Weights, tokens: Any) -> TokenCounts:
     shape, alpha = (weights.n_words, weights.n_topics), np.ones(weights.n_topics)
     none = TokenCounts(sparse.csr_array(shape, dtype=np.int64), FRACTION_SHIFT)
     return engine.sweep(weights, tokens, alpha, counts=none, seed=0, n_draws=0)
-
-
-def _resized(cells: sparse.csr_array, n_words: int) -> sparse.csr_array:
-    more = np.full(n_words - cells.shape[0], cells.indptr[-1], cells.indptr.dtype)
-    parts = cells.data.copy(), cells.indices.copy(), np.concatenate((cells.indptr, more))
-    return sparse.csr_array(parts, shape=(n_words, cells.shape[1]))
 
 
 def _matrix(
