@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opelda.corpus import near_duplicates, read
-from opelda.corpus._duplicates import LEAST_WORDS
+from opelda.corpus._read import LEAST_WORDS
 from opelda.errors import InputError
 
 

@@ -18,7 +18,7 @@ from opelda.corpus import (
     read,
     stream,
 )
-from opelda.corpus._problems import Problems
+from opelda.corpus._block import Problems
 from opelda.errors import InputError
 
 RNG = np.random.default_rng(0)

@@ -21,7 +21,7 @@ from scipy import sparse
 import opelda
 from opelda import _store
 from opelda.corpus import Corpus, Tokenizer, read
-from opelda.corpus._problems import Problems
+from opelda.corpus._block import Problems
 from opelda.corpus.formats import FORMATS, Input, Options
 from opelda.corpus.formats._vocab import read_vocabulary
 from opelda.corpus.text import COUNT_VECTORIZER, WHITESPACE

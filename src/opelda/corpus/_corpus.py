@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from opelda.corpus._problems import Problems
 from opelda.corpus._vocabulary import Vocabulary
 from opelda.corpus._word_columns import VocabularyChange
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from opelda.corpus._block import Problems
 
 
 @dataclass(frozen=True)
@@ -154,7 +155,7 @@ class DocumentStream(Seekable, Protocol):
     """
 
     vocabulary: Vocabulary | None
-    problems: Problems
+    problems: "Problems"
 
     def batches(
         self, vocabulary: Vocabulary | None = None, n_words: int | None = None

@@ -7,12 +7,11 @@ from typing import Any, Literal
 import polars as pl
 
 from opelda._validation import threads, whole
-from opelda.corpus._block import Patience, Source
+from opelda.corpus._block import Patience, Problems, Source
 from opelda.corpus._corpus import Corpus, DocumentStream, MiniBatch, Seekable
 from opelda.corpus._counting import count_blocks, limited
 from opelda.corpus._kinds import are_documents, is_column, is_matrix, is_table
 from opelda.corpus._matrix import Counted, remap_columns, row_sums, with_columns
-from opelda.corpus._problems import Problems
 from opelda.corpus._vocabulary import Vocabulary
 from opelda.corpus.formats import Options
 from opelda.corpus.sources import checked_options, open_source

@@ -12,8 +12,8 @@ from scipy import sparse
 
 from opelda._validation import whole
 from opelda._word_ranking import SMALLEST
-from opelda.corpus._duplicates import LEAST_WORDS, NEARLY_THE_SAME
 from opelda.corpus._matrix import row_sums
+from opelda.corpus._read import LEAST_WORDS, NEARLY_THE_SAME
 from opelda.errors import InputError
 from opelda.metrics._ranking import shares_or_even
 from opelda.metrics._top_words import labels_of

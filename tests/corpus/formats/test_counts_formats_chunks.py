@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from opelda.corpus._problems import Problems
+from opelda.corpus._block import Problems
 from opelda.corpus.formats import Options, count_lines
 from opelda.corpus.formats._input import Input
 

@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 
 from opelda.corpus import Corpus
-from opelda.corpus._problems import Problems
+from opelda.corpus._block import Problems
 from opelda.corpus.formats import FORMATS, Options, count_lines
 from opelda.corpus.formats._input import Input
 from opelda.errors import InputError

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from opelda.corpus import Corpus
-from opelda.corpus._problems import Problems
+from opelda.corpus._block import Problems
 from opelda.corpus.formats import FORMATS as KNOWN
 from opelda.corpus.formats import Options
 from opelda.corpus.formats._input import Input

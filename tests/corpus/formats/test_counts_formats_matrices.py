@@ -7,7 +7,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from opelda.corpus._problems import Problems
+from opelda.corpus._block import Problems
 from opelda.corpus.formats import FORMATS, Options, count_matrices
 from opelda.corpus.formats._input import Input
 from opelda.errors import InputError

@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 import pytest
 
+from opelda.corpus._block import Problems
 from opelda.corpus._matrix import Counted
-from opelda.corpus._problems import Problems
 from opelda.corpus.formats import FORMATS, Input, Options
 from opelda.errors import InputError
 from tests.corpus.formats import text_files

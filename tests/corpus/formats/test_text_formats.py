@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opelda.corpus._problems import Problems
+from opelda.corpus._block import Problems
 from opelda.corpus.formats import FORMATS, Input, Options
 from opelda.errors import InputError
 

@@ -12,8 +12,8 @@ import zstandard
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from opelda.corpus._block import Problems
 from opelda.corpus._matrix import Counted
-from opelda.corpus._problems import Problems
 from opelda.corpus.formats import FORMATS, Input, Options, _line_reader
 from opelda.errors import InputError
 

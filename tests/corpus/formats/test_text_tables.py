@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import opelda.corpus
-from opelda.corpus._problems import Problems
+from opelda.corpus._block import Problems
 from opelda.corpus.formats import FORMATS, Input, Options
 from opelda.corpus.formats import csv as tables
 from opelda.errors import InputError

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import opelda
 from opelda.corpus import Tokenizer, read, stream
-from opelda.corpus.text import _phrases, _word_counting
+from opelda.corpus.text import _word_counting
 from opelda.errors import InputError
 
 KNOWN = ("aa bb", "bb aa", "bb cc", "cc cc")
@@ -75,9 +75,7 @@ def test_the_score_is_that_of_its_formula():
     df = Counter(f"{a} {b}" for words in tokens for a, b in set(pairwise(words)))
     for least in (-0.2, -0.02, 0.0, 0.02):
         tokenizer = Tokenizer(pattern=r"\w", stop_words=None, phrases=least)
-        expected = {
-            pair for pair, s in score.items() if s >= least and df[pair] >= _phrases.LEAST_DOCUMENTS
-        }
+        expected = {pair for pair, s in score.items() if s >= least and df[pair] >= 10}
         assert set(tokenizer.resolved(texts).phrases) == expected
 
 

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from opelda.errors import InputError
 
 if TYPE_CHECKING:
-    from opelda.corpus._block import Block
+    from opelda.corpus._block import Block, Problems
     from opelda.corpus._corpus import Corpus
-    from opelda.corpus._problems import Problems
     from opelda.corpus.formats._detect import detect, expand
     from opelda.corpus.formats._input import Input
     from opelda.corpus.formats._vocab import read_vocabulary
@@ -44,7 +43,7 @@ class Options:
     format: str = "auto"
     first_id: int | None = None  # the number of the first word; None: the format's own custom
     problems: "Problems" = field(
-        default_factory=lambda: import_module("opelda.corpus._problems").Problems()
+        default_factory=lambda: import_module("opelda.corpus._block").Problems()
     )
     # filled by the reader: columns of the first file used as "text", "name", "time" and "group"
     taken: dict[str, Any] = field(default_factory=dict)

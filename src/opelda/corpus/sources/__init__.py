@@ -7,8 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-from opelda.corpus._block import Source
-from opelda.corpus._problems import Problems
+from opelda.corpus._block import Problems, Source
 from opelda.corpus._vocabulary import Vocabulary
 from opelda.corpus.formats import FORMATS, Format, Options
 from opelda.corpus.formats._detect import detect, expand

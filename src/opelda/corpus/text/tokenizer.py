@@ -19,7 +19,6 @@ from opelda.corpus.text._languages import (
     detected,
     listed,
 )
-from opelda.corpus.text._phrases import checked_phrases, chosen
 from opelda.corpus.text._splitters import (
     PAIRS,
     WORDS,
@@ -31,7 +30,13 @@ from opelda.corpus.text._splitters import (
     is_count_vectorizers,
     name_of,
 )
-from opelda.corpus.text._word_counting import as_texts, checked_ngrams, count
+from opelda.corpus.text._word_counting import (
+    as_texts,
+    checked_ngrams,
+    checked_phrases,
+    chosen,
+    count,
+)
 from opelda.errors import InputError
 
 if TYPE_CHECKING:  # polars is imported on first use: commands without texts start faster
