@@ -106,7 +106,7 @@ def test_models(spark, model):
 
 def test_streams(spark, tmp_path):
     frame = vectors(spark, DenseVector([1.0, 2.0]))
-    refused("is not a stream; LDA learns from it", lambda: learn(frame, tmp_path))
+    refused("is not a stream; learn from it by LDA", lambda: learn(frame, tmp_path))
     stream = spark.readStream.text(str(tmp_path))
     refused("featuresCol is 'features', but the table has", lambda: learn(stream, tmp_path / "m"))
     refused(

@@ -65,7 +65,7 @@ class Topics:
 
 
 def _distributions(components: Any) -> NDArray[Any]:
-    """Return a copy of topics, each row of which must sum to 1."""
+    """Return a copy of topics, whose rows must sum to 1."""
     if hasattr(components, "components_"):
         components = model_topics(components, "topics")
     array = as_matrix(components, "topics")
@@ -113,7 +113,7 @@ def as_matrix(values: Any, name: str) -> NDArray[Any]:
 
 
 def counts_over(n_words: int, X: Any) -> sparse.csr_array:
-    """Return documents as counts over so many words."""
+    """Return documents as counts over n_words words."""
     matrix = counts(X)
     if matrix.shape[1] != n_words:
         raise InputError(

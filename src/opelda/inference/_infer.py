@@ -152,7 +152,7 @@ def infer(
         State the quality of the mixtures after each iteration of OPE, EM or FW, without
         `max_loss`. It takes as many inferences as iterations.
     random_state : int, RandomState, Generator or None
-        Same seed, same mixtures: they depend on nothing but the seed, the document and the topics.
+        Same seed, same mixtures: they depend only on the seed, the document and the topics.
     n_jobs : int or None
         Threads: None is every core, but one inside a worker of joblib's. No result depends on it.
     engine : str or Engine
@@ -213,14 +213,14 @@ def as_task(
     method: Method, alpha: NDArray[np.float64], random_seed: int, accuracy: Accuracy | None
 ) -> Task:
     """Return a task, with all that bounds on the loss need."""
-    if isinstance(method, Exact):  # which promises something by itself
+    if isinstance(method, Exact):  # it has an accuracy
         accuracy = method.accuracy(accuracy)
         method = as_exact(**vars(accuracy))
     return Task(method, alpha, random_seed, accuracy, as_exact)
 
 
 def missed(solution: Solution, accuracy: Accuracy | None, of: str = "") -> NDArray[np.intp]:
-    """Return the rows without a proof of the accuracy, and warn of them, by row or as `of`."""
+    """Return the rows without a proof of the accuracy, with a warning, by row or as `of`."""
     if accuracy is None:
         return np.empty(0, np.intp)
     loss, n_tokens = cast(Any, solution.loss), cast(Any, solution.n_tokens)

@@ -67,7 +67,7 @@ class Document:
         return theta * self.likelihood_slope(theta)
 
     def interior_mode(self) -> Vector:
-        """Climb to the posterior's mode in softmax coordinates, where no topic is ever empty.
+        """Climb to the posterior's mode in softmax coordinates, where no topic is empty.
 
         The Jacobian turns alpha - 1 into alpha, so that EM's step is theta_k = (r_k + alpha_k) /
         (N + sum alpha).
@@ -92,7 +92,7 @@ class Method(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is untyp
     settings: ClassVar[Callable[..., KernelSettings] | None] = None
     # whether fewer iterations are the first ones of more
     can_be_cut: ClassVar[bool] = False
-    # learners that know a distribution over topics give exp(E[log beta]) in the place of beta
+    # learners that know a distribution over topics give exp(E[log beta]) instead of beta
     expects_logs: ClassVar[bool] = False
     # the mixture depends on the topics of words that the document does not hold
     needs_every_word: ClassVar[bool] = False
@@ -116,7 +116,7 @@ class Method(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is untyp
         return Solution(theta, n_iter)
 
     def prefixes(self) -> "Iterator[tuple[int, Method]]":
-        """Yield the method stopped after each of its iterations, with the iteration's number."""
+        """Yield each iteration's number and the method stopped after it."""
         if self.can_be_cut:
             n_iter: int = self.get_params()["n_iter"]
             return ((n, clone(self).set_params(n_iter=n)) for n in range(1, n_iter + 1))
@@ -140,7 +140,7 @@ class Method(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is untyp
         return {name: check(name, getattr(self, name)) for name, check in checks.items()}
 
     def check_for(self, n_topics: int) -> None:
-        """Raise `InputError` for a parameter that so many topics rule out."""
+        """Raise `InputError` for a parameter that this number of topics rules out."""
 
     def _require(self, good: bool, parameter: str, wanted: str) -> None:
         if not good:

@@ -146,7 +146,7 @@ def best_mixture(a: Vector, b: Vector, floor: float = 0.0) -> Vector:
             break
         shift += total * (total - 1) / slope
     if shift == least and total < 1:
-        # The cheapest topics have no a, mu is -min b, and they share what the others leave.
+        # The cheapest topics have no a, mu is -min b, and they share the rest.
         cheapest = slack == 0
         theta[cheapest] += (1 - total) / cheapest.sum()
     theta /= theta.sum()

@@ -110,9 +110,9 @@ class CVB0(Method):
         t = 0
         for sweep in range(self.burn_in + self.n_samples):
             for j in range(len(d)):
-                t += 1  # over all passes: steps go on falling
+                t += 1  # over all passes: steps keep falling
                 keep = (1 - self.scale / (self.offset + t) ** self.decay) ** d[j]
-                # the step of one token, d_j times at once
+                # a token's step, d_j times at once
                 gamma = beta[:, j] * (n_theta + alpha)
                 n_theta = keep * n_theta + (1 - keep) * n_tokens * gamma / gamma.sum()
             if sweep >= self.burn_in:

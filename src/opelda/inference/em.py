@@ -25,7 +25,7 @@ class EM(Method):
     n_iter : int
         Iterations on the topics kept.
     n_kept : int
-        Topics kept; all, if there are no more.
+        The largest number of topics kept.
 
     Examples
     --------

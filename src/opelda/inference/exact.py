@@ -80,7 +80,7 @@ class Exact(Method):
         return ExactSettings(**vars(self.accuracy()))
 
     def accuracy(self, asked: Accuracy | None = None) -> Accuracy:
-        """Return the stricter of its own accuracy and the one asked for."""
+        """Return the stricter of the own and the requested accuracy."""
         own = accuracy_of(self.max_loss)
         if own is None or asked is None:
             return own or asked or Accuracy(0.01)
@@ -93,7 +93,7 @@ class Exact(Method):
         """Return one document's mixture and the number of Newton steps.
 
         An interior-point path to the maximum of F(w) = sum_j d_j log x_j + sum_k (a_k + barrier)
-        log w_k - M sum_k w_k, as far as double precision goes; M makes w sum to 1 in the end.
+        log w_k - M sum_k w_k, as far as double precision goes; M makes w sum to 1.
         """
         d, beta, n_tokens = document.counts, document.beta, document.n_tokens
         weight = document.alpha - 1 if is_concave(document.alpha) else np.zeros(len(beta))

@@ -24,7 +24,7 @@ class FW(Method):
 
     The walk starts at the topic that explains the document best alone. Each step goes towards the
     topic with the steepest slope (the lowest index among equals). The prior plays no part. At most
-    n_iter + 1 topics have a share; all others have exactly none. Than & Ho (ECML PKDD 2012; 2015);
+    n_iter + 1 topics have a share, all others exactly zero. Than & Ho (ECML PKDD 2012; 2015);
     Clarkson (2010).
 
     Parameters

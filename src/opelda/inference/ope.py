@@ -91,7 +91,7 @@ class OPE(Method):
     screen: bool = checked(True, flag)
 
     def check(self) -> None:
-        """Raise `InputError` for a parameter that cannot be used, or not with the others."""
+        """Raise `InputError` for a parameter that cannot be used, or contradicts another."""
         super().check()
         biased = self.variant in ("bope", "g-ope", "newope")
         self._require(biased or self.p == 0.5, "p", f"0.5 in the variant {self.variant!r}")
@@ -119,7 +119,7 @@ class OPE(Method):
         return make_walk(n_topics, seed, *others)
 
     def prefixes(self) -> Iterator[tuple[int, Method]]:
-        """Yield the same walk after each of its moves: with fewer iterations the coins differ."""
+        """Yield the same walk after each move: with fewer iterations the coins differ."""
         first = 2 if self.schedule == "practical" else 1
         own = vars(self)
         return ((t, _Stopped(**own, n_moves=t - first + 1)) for t in range(first, self.n_iter + 1))

@@ -193,7 +193,7 @@ def curvature_pairs(points: Sequence[Position], steepest: float) -> list[Pair]:
     for before, after in pairwise(points):
         s = after.eta - before.eta
         y = after.slope - before.slope + s  # damped: no direction counts as flatter than 1
-        # y'y / s'y is the curvature that H would take over from this pair
+        # y'y / s'y is the curvature of this pair
         if 0 < y @ y <= steepest * (s @ y):
             pairs.append(Pair(s, y))
     return pairs
@@ -291,7 +291,7 @@ class PMD(Method):
 
 
 class Proposal(NamedTuple):
-    """q_t: a weighted sum of Dirichlet(alpha + s centre) and, for DEFENCE of it, the prior."""
+    """q_t: a weighted sum of Dirichlet(alpha + s centre), and DEFENCE times the prior."""
 
     alpha: Vector
     centres: Vector

@@ -30,8 +30,8 @@ class TLI(Method):
 
     A linear inverse B of the topics gives the estimate x^ = B y / N of the mixture, y the counts,
     biased by at most delta. Topics with x^_i >= tau = threshold * lambda_delta * sqrt(ln K / N) +
-    delta are kept, and EM finds their likeliest mixture. The prior plays no part. B costs K linear
-    programs per set of topics (20 topics, 2,000 words: a second; 100, 5,000: minutes).
+    delta are kept, and EM finds their most likely mixture. The prior plays no part. B costs K
+    linear programs per set of topics (20 topics, 2,000 words: a second; 100, 5,000: minutes).
 
     Where a topic has no inverse, no topic reaches tau, or the kept topics lack a word of the
     document, all topics are kept, and a `TLIWarning` counts the documents.
@@ -101,7 +101,7 @@ class TLI(Method):
         n_done = 0
         while n_done < self.n_iter:
             n_done += 1
-            # EM multiplies each share by g1'_k / N, and the largest of these is 1 + gap / N
+            # EM multiplies each share by g1'_k / N, and the largest ratio is 1 + gap / N
             ratio = part.likelihood_slope(share) / n_tokens
             if ratio.max() - 1 <= self.tol:
                 break
@@ -116,7 +116,7 @@ def linear_inverse(topics: NDArray[np.floating], delta: float) -> LinearInverse:
     """Return the B of least largest entry with abs(sum_j B_ij beta_kj - 1[i = k]) <= delta.
 
     One linear program per topic: its row is v / r, -1 <= v_j <= 1, so r is maximised under
-    -delta r <= sum_j v_j beta_kj - r 1[i = k] <= delta r. Where r = 0 there is no inverse.
+    -delta r <= sum_j v_j beta_kj - r 1[i = k] <= delta r. At r = 0 the inverse is missing.
     """
     n_topics, n_words = topics.shape
     # the solver's tolerances are absolute: bring the probabilities to a mean of 1
@@ -130,7 +130,7 @@ def linear_inverse(topics: NDArray[np.floating], delta: float) -> LinearInverse:
         below = np.column_stack((-scaled, unit - delta))
         found = linprog(objective, np.vstack((above, below)), np.zeros(2 * n_topics), bounds=bounds)
         best = found.x if found.status == 0 else None
-        # an inverse with entries beyond 1e6 would need more than 1e12 tokens: it counts as none
+        # an inverse with entries beyond 1e6 would need more than 1e12 tokens
         if best is not None and best[-1] > 1e-6 * n_words:
             rows[i] = best[:-1] * (n_words / best[-1])
     bound = np.abs(rows).max()  # NaN where an inverse is missing
@@ -153,7 +153,7 @@ def _warn(n_failed: int, n_docs: int, inverse: LinearInverse, delta: float) -> N
         missing = int(np.isnan(inverse.matrix).any(axis=1).sum())
         why = f"{missing} topics have no linear inverse at delta={delta:g} (topics too alike)"
     warn(
-        f"TLI fell back to the likeliest mixture of all topics for {n_failed} of {n_docs} "
+        f"TLI fell back to the most likely mixture of all topics for {n_failed} of {n_docs} "
         f"documents: {why}.",
         TLIWarning,
     )

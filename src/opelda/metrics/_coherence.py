@@ -58,12 +58,12 @@ def coherence(
         Röder, Both & Hinneburg (WSDM 2015); Mimno et al. (EMNLP 2011) for U_Mass; Aletras &
         Stevenson (IWCS 2013) for NPMI.
     n_words : int
-        Words per topic: the heaviest, of equal ones those of lower id; all, if there are fewer.
+        Words per topic, at most: the heaviest, ties by lower id.
 
     Returns
     -------
     float64 array (K,)
-        Finite, whatever the documents.
+        Always finite.
 
     Examples
     --------
@@ -86,7 +86,7 @@ class Cooccurrences:
 
     def __init__(self, ids: NDArray[np.intp]) -> None:
         self.ids = ids  # the top words (K, n)
-        # documents that hold each two of a topic's words; on the diagonal those that hold one
+        # documents by each two of a topic's words; on the diagonal by a single word
         self.counts = np.zeros((*ids.shape, ids.shape[1]), np.int64)
         self.n_docs = self.n_columns = 0  # of all matrices; of the widest
         self._words, positions = np.unique(ids, return_inverse=True)
@@ -94,7 +94,7 @@ class Cooccurrences:
         self._positions: NDArray[np.intp] = positions.reshape(ids.shape)
 
     def add(self, matrix: sparse.csr_array) -> None:
-        """Count one more matrix's documents; words beyond its columns are in none of them."""
+        """Count the documents of another matrix, without the words beyond its columns."""
         self.n_docs += matrix.shape[0]
         self.n_columns = max(self.n_columns, matrix.shape[1])
         # which documents hold which top words: ones; the words are sorted, those it lacks come last
@@ -136,14 +136,14 @@ def _count(topics: GivenTopics, X: Any, n_words: int) -> Cooccurrences:
         raise InputError(NO_DOCUMENTS, "X")
     if measured.are_ids and found.ids.max() >= found.n_columns:
         raise InputError(
-            f"hold word {found.ids.max()} but X has no more than {found.n_columns} columns.",
+            f"hold word {found.ids.max()} but X has only {found.n_columns} columns.",
             "topics",
         )
     return found
 
 
 def _first_of(X: Any) -> tuple[Any, Any]:
-    """Return the first item of what may be an iterable of mini-batches, and all of them."""
+    """Return the first item of an iterable of mini-batches, and all."""
     if not isinstance(X, Iterable) or isinstance(X, str | Corpus) or is_matrix(X):
         return None, X
     if isinstance(X, DocumentStream):  # which is not to be read twice
@@ -211,7 +211,7 @@ def _u_mass(together: Cooccurrences) -> NDArray[np.float64]:
 def _c_v(together: Cooccurrences) -> NDArray[np.float64]:
     both, alone = _shares(together)
     product = alone[:, :, None] * alone[:, None, :]
-    # A word in every document has -1 with itself and 0 with the others; 1 would make no difference.
+    # A word in every document has -1 with itself and 0 with other words; 1 would have no effect.
     vectors = np.where(product > 0, _smoothed_log(both, product) / -np.log(both + EPSILON), 0.0)
     # Röder et al.: every word against all top words together (S_one_set), by indirect cosine
     total = vectors.sum(axis=1, keepdims=True)

@@ -29,7 +29,7 @@ def match_topics(
     a, b : arrays (K, V) and (L, V), Topics or fitted models
         Weights over the same words, as floats. Models with a vocabulary may differ in their words.
     similarity : {"cosine", "jaccard", "jensen_shannon"}
-        The cosine of the weights; the share of common words in all top words; or 1 less the
+        The cosine of the weights; the share of common words in the top words; or 1 less the
         Jensen-Shannon divergence in bits.
     n_words : int
         Words per topic, for ``"jaccard"``.
@@ -60,7 +60,7 @@ def match_topics(
 def similarities(
     a: GivenTopics, b: GivenTopics, similarity: Similarity = "cosine", n_words: int = 10
 ) -> NDArray[np.float64]:
-    """Return the similarity of each topic of one model to each of another (K, L)."""
+    """Return the similarities of two models' topics (K, L)."""
     left, right = _over_the_same_words(_with_weights(a, "a"), _with_weights(b, "b"))
     if left.shape[1] != right.shape[1]:
         raise InputError(
@@ -75,7 +75,7 @@ def topic_stability(
 ) -> float:
     """Return the mean similarity of matched topics over all pairs of several models.
 
-    1 if models differ in nothing but the order of topics; a topic without a partner counts 0.
+    1 if models differ only in the order of topics; a topic without a partner counts 0.
 
     Parameters
     ----------
@@ -192,7 +192,7 @@ def _scaled(weights: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def _divided(rows: NDArray[np.float64], by: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Divide each row in place; one whose divisor is 0 stays as it is."""
+    """Divide each row in place, except by 0."""
     return np.divide(rows, by[:, None], out=rows, where=by[:, None] > 0)
 
 

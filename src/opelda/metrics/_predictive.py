@@ -69,7 +69,7 @@ def log_predictive_probability(
     n_jobs: int | None = None,
     engine: str | Engine = "cpu",
 ) -> PredictiveProbability:
-    """Split each document's tokens at random, and predict the held-out part from the other.
+    """Split each document's tokens at random, and predict the held-out part.
 
     `split_tokens` makes the splits, and `predict_held_out` scores them.
 
@@ -79,7 +79,7 @@ def log_predictive_probability(
         A model is any learner of opelda, or one with `components_` such as scikit-learn's, whose
         rows are divided by their sums.
     X : array or sparse matrix (D, V), Corpus, or texts
-        Documents that the topics were not learned from. Those of fewer than 2 tokens are left out
+        New documents. Documents of fewer than 2 tokens are left out
         and counted. Texts, and the words of a corpus, take a model with a vocabulary.
     doc_topic_prior : number, vector (K,) or None
         alpha; None is the model's own, and 1/K for topics without a model.
@@ -89,7 +89,7 @@ def log_predictive_probability(
     held_out : float
         Share of the tokens to predict.
     n_splits : int
-        Random splits to average over. Same seed, same splits, whatever the topics and method.
+        Random splits to average over. Same seed, same splits, for any topics and method.
     random_state, n_jobs, engine
         As for `opelda.inference.infer`.
 
@@ -112,7 +112,7 @@ def log_predictive_probability(
         raise InputError("has no document of at least 2 tokens, and others cannot be split.", "X")
     matrix = matrix[long_enough]
     rng = np.random.default_rng(seed(random_state))
-    # Split when asked to: inference takes its seeds from the same generator in between.
+    # Split lazily: inference takes seeds from the same generator between splits.
     splits = (split_tokens(matrix, held_out=share, random_state=rng) for _ in range(n_splits))
     found = _predicted(splits, measured, doc_topic_prior, method, rng, n_jobs, engine)
     return replace(found, n_left_out=found.n_left_out + int((~long_enough).sum()))
@@ -136,8 +136,8 @@ def predict_held_out(
     Parameters
     ----------
     splits : iterable of pairs (observed, held_out)
-        Each as X of `log_predictive_probability`, all of the same documents. Documents with
-        nothing observed or nothing held out are left out of a split.
+        Each as X of `log_predictive_probability`, all of the same documents. A split
+        leaves out documents without observed or held-out words.
     topics, doc_topic_prior, method, random_state, n_jobs, engine
         As for `log_predictive_probability`.
 
@@ -217,7 +217,7 @@ def _summary(scores: NDArray[np.float64], masses: NDArray[np.float64]) -> Predic
     """Average over splits and documents; scores of mass 0 are left out."""
     scored = masses > 0
     means = np.divide(scores, masses, out=np.zeros_like(scores), where=scored)
-    # over the splits first: a document counts once, in however many of them it was scored
+    # over the splits first: a document counts once, however often it was scored
     n_times = scored.sum(axis=0)
     per_document = means.sum(axis=0)[n_times > 0] / n_times[n_times > 0]
     n_docs = len(per_document)

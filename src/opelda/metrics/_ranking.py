@@ -1,4 +1,4 @@
-"""The weight of each topic, and rankings of its words."""
+"""Weights of topics, and rankings of words."""
 
 from typing import Any
 
@@ -59,7 +59,7 @@ def rank_words(
     n_words : int
         Words per topic; all, if there are fewer.
     by : {"relevance", "probability", "tfidf", "frex", "coherence"}
-        The ranking of words in topic t, with p(w) the probability in all topics together:
+        The ranking of words in topic t, with p(w) the probability over all topics:
 
         ``"relevance"``
             lambda log p(w|t) + (1 - lambda) log(p(w|t) / p(w)) (Sievert & Shirley, 2014).
@@ -71,8 +71,8 @@ def rank_words(
             The harmonic mean of the word's ranks, as shares of all words, by p(w|t) and by
             p(w|t) / sum_s p(w|s) (Bischof & Airoldi, 2012).
         ``"coherence"``
-            Of twice as many words by relevance, those that occur in the same documents of `X`:
-            the word of smallest NPMI with the others is dropped, repeatedly.
+            Twice as many words by relevance, from which the word of smallest NPMI in `X` with
+            the rest is dropped repeatedly.
     weights : array (K,), optional
         The topics' shares, for p(w) = sum_t weights_t p(w|t); None is the model's own (see
         `topic_weights`), else equal shares.

@@ -91,7 +91,7 @@ def positive_counts(X: Any) -> sparse.csr_array:
 
 
 def tokens_per_document(matrix: sparse.csr_array) -> NDArray[np.int64]:
-    """Return how many tokens each document has, a fraction of one counting as one."""
+    """Return each document's number of tokens; a fraction counts 1."""
     before = np.zeros(matrix.nnz + 1)
     np.cumsum(np.ceil(matrix.data), dtype=np.float64, out=before[1:])
     tokens: NDArray[np.int64] = np.diff(before[matrix.indptr]).astype(np.int64)
@@ -104,7 +104,7 @@ def tokens_per_document(matrix: sparse.csr_array) -> NDArray[np.int64]:
 
 
 def _ranges(n_tokens: NDArray[np.int64]) -> list[tuple[int, int]]:
-    """Cut the documents into ranges of bounded memory; a long document is a range of its own."""
+    """Cut the documents into ranges of bounded memory, a long document alone."""
     part = np.cumsum(n_tokens) // TOKENS_AT_ONCE
     cuts = np.flatnonzero(np.diff(part)) + 1
     return list(pairwise([0, *cuts.tolist(), len(n_tokens)]))

@@ -52,13 +52,13 @@ def topic_diversity(topics: GivenTopics, n_words: int = 25) -> float:
 def topic_exclusivity(topics: GivenTopics, n_words: int = 10) -> NDArray[np.float64]:
     """Return each topic's exclusivity: the mean over its top words of beta_kw / sum_k beta_kw.
 
-    1 if no other topic has any of them, 1/K if all topics have them alike; a word that no topic has
+    1 if no other topic has its words, 1/K if all topics have them alike; a word without weight
     counts 1/K.
 
     Parameters
     ----------
     topics : array (K, V), Topics or fitted model
-        Weights of the words in each topic, none negative.
+        Weights of the words in each topic, not negative.
     n_words : int
         As for `coherence`.
 
@@ -92,7 +92,7 @@ def label_topics(
     feature_names: Sequence[str] | None = None,
     only: Iterable[int] | None = None,
 ) -> list[str]:
-    """Return a short name for each topic, made of its words; see `opelda.report.label_topics`."""
+    """Return a short name for each topic; see `opelda.report.label_topics`."""
     whole("n_words", n_words)
     measured = MeasuredTopics.of(topics)
     table, words = measured.weights, measured.words(feature_names)
@@ -102,7 +102,7 @@ def label_topics(
 
 
 def labels_of(topics: GivenTopics, feature_names: Sequence[str] | None = None) -> list[str]:
-    """Return the model's labels; labels of words if it has none, or `feature_names` are given."""
+    """Return the model's labels; labels of words without them or with `feature_names`."""
     labels = getattr(topics, "topic_labels_", None)
     if labels is None or feature_names is not None:
         return label_topics(topics, feature_names=feature_names)

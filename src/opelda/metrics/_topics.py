@@ -126,13 +126,13 @@ def chosen_topics(given: Iterable[int] | None, n_topics: int, name: str = "topic
 
 
 def _is_model(given: Any) -> bool:
-    """Whether this is an estimator, fitted or not, or has topics as one has."""
+    """Whether this is an estimator, fitted or not, or has `components_`."""
     # `fit` first: a learner computes its components_
     return callable(getattr(given, "fit", None)) or hasattr(given, "components_")
 
 
 def _check_order(topics: Any, X: Any, name: str) -> None:
-    """Raise for documents in the place of topics, and topics in that of documents."""
+    """Raise for documents given as topics, and topics given as documents."""
     if isinstance(X, Topics) or _is_model(X):
         raise InputError(f"is a {type(X).__name__}: topics come first, documents second.", "X")
     texts = isinstance(topics, list | tuple) and len(topics) and isinstance(topics[0], str)

@@ -56,7 +56,7 @@ class Ascent:
     atoms: Matrix  # points of the domain, a row each
     weights: Vector  # positive, of sum 1
     scale: float  # the largest size of f's values so far
-    concave: bool = True  # False once a value of f was seen above a tangent of it
+    concave: bool = True  # False once f was above a tangent
     _ended: str = "rounding leaves no further progress"
 
     def iterates(self) -> Iterator[Iterate]:
@@ -165,7 +165,7 @@ class Ascent:
         return True
 
     def _compare(self, other: Point, rise: float, other_rise: float) -> None:
-        """Note whether f lies above a tangent: at this point or at the other, with these rises."""
+        """Note whether f lies above a tangent at either point, with these rises."""
         values = np.array([self.point.values, other.values])
         self.scale = max(self.scale, float(np.abs(values).sum(axis=1).max()))
         gain = values[1].sum() - values[0].sum()

@@ -151,7 +151,7 @@ def maximize(
     t, a, b = (1, 1, 0) if schedule == "practical" else (0, 0, 0)
     point = Point(g1, g2, oracle, x, t)
     current = kept = point.evaluate()
-    if checked:  # after the start's record: what is not finite there is said as such
+    if checked:  # after the start's record, which reports terms that are not finite
         point.check_gradients()
     picks = PickedVertices(x, t)
     history = [current]
@@ -162,7 +162,7 @@ def maximize(
             break
         t += 1
         a, b = (a + 1, b) if pick_g1 else (a, b + 1)
-        # x + (e - x)/t, written so that a step of 1 lands on e and nothing falls below zero.
+        # x + (e - x)/t, written so that a step of 1 lands on e and coordinates stay positive.
         vertex = point.vertex(a, b)
         x = ((t - 1) * x + vertex) / t
         point = Point(g1, g2, oracle, x, t)
@@ -172,14 +172,14 @@ def maximize(
             continue
         current = point.evaluate()
         history.append(current)
-        # only recorded points have values, so that "best" is the best of those
+        # only recorded points have values
         if keep == "last" or current.f > kept.f:
             kept = current
         stop = callback is not None and callback(current) is True
         stop = stop or (max_gap is not None and kept.gap <= max_gap)
 
     if max_gap is not None and not stop and kept.gap > max_gap:
-        # the picks are those of the last iterate; a better one before it is an atom by itself
+        # the picks belong to the last iterate; an earlier, better iterate is an atom
         found = picks.atoms() if kept is current else (kept.x[None], np.ones(1))
         scale = max(abs(record.g1) + abs(record.g2) for record in history)
         ascent = Ascent(Point(g1, g2, oracle, kept.x, t), *found, scale)

@@ -149,7 +149,7 @@ def _check_gradient(term: Term, name: str, x: Vector, along: Vector) -> None:
 
     The slope a sixth of the way on, past a kink or an edge at the start, is compared with central
     differences of falling width: one that agrees is enough. Three widths in a row that agree with
-    each other and contradict the slope refuse it. A term that is not finite decides nothing.
+    each other and contradict the slope refuse it. A term that is not finite ends the check.
     """
     # an irrational part of the way: functions break at round ones
     point = x + (3.0 - 2.0 * np.sqrt(2.0)) * along
@@ -161,7 +161,7 @@ def _check_gradient(term: Term, name: str, x: Vector, along: Vector) -> None:
             quotient = (ahead - behind) / (2 * step)
             if abs(quotient - stated) <= 0.05 * max(abs(quotient), abs(stated)):
                 return
-            # a value that hardly moves is rounded, and says nothing
+            # a value that hardly moves is rounded
             moved = abs(ahead - behind) > 1e-10 * max(abs(ahead), abs(behind))
             quotients.append(quotient if moved else np.nan)
     except InputError:

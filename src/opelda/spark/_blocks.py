@@ -43,7 +43,7 @@ class PackedDocuments:
 
     part: int
     rows: Rows
-    copies: NDArray[np.int32]  # each document's number among those of equal content
+    copies: NDArray[np.int32]  # each document's number among equal documents
     # of tokens, in the engine's order
     topics: NDArray[np.uint16] = field(default_factory=lambda: np.zeros(0, np.uint16))
     number: int = 0  # in its part
@@ -126,7 +126,7 @@ def offsets(lengths: NDArray[np.integer]) -> NDArray[np.int64]:
 
 
 def divided(matrix: sparse.csr_array) -> Iterator[sparse.csr_array]:
-    """Yield consecutive documents by blocks; a longer one has a block of its own."""
+    """Yield consecutive documents by blocks, a very long document alone."""
     ends, first, n_docs = matrix.indptr, 0, matrix.shape[0]
     while first < n_docs:
         fitting = int(np.searchsorted(ends, ends[first] + MOST_ENTRIES, side="right")) - 1
@@ -136,7 +136,7 @@ def divided(matrix: sparse.csr_array) -> Iterator[sparse.csr_array]:
 
 
 def counts_of_vectors(vectors: pa.Array, n_words: int | None) -> sparse.csr_array:
-    """Return the counts of unwrapped vectors of MLlib, of which none is null, of one size."""
+    """Return the counts of unwrapped vectors of MLlib, all of the same size."""
     kinds = vectors.field("type").to_numpy(zero_copy_only=False)
     lists, numbers = vectors.field("values"), vectors.field("indices")
     lengths = pc.fill_null(pc.list_value_length(lists), 0).to_numpy(zero_copy_only=False)
@@ -173,7 +173,7 @@ def count_records(counts: TokenCounts, n_ranges: int) -> Iterator[pa.RecordBatch
 
 
 def added_counts(rows: Iterable[Row], n_topics: int) -> sparse.csr_array:
-    """Return the sum of counts of one range of words."""
+    """Return the sum of a range's counts."""
 
     def cells(row: Row) -> sparse.csr_array:
         starts = offsets(row.array("lengths", np.int32))

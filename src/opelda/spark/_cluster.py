@@ -42,8 +42,8 @@ from opelda.spark._worker import (
     find_copies,
 )
 
-# The driver adds up to so many bytes of counts from all partitions; beyond that executors add a
-# range of words each, in a second stage, which takes longer.
+# The driver adds at most these bytes of counts from all partitions. Executors add more, a range of
+# words each, in a second stage, which takes longer.
 MOST_ADDED = 256 * 2**20
 RANGE_BYTES = 16 * 2**20  # that an executor adds
 MOST_RANGES = 128  # a row each from every partition
@@ -54,7 +54,7 @@ class Cluster:
     """Documents in blocks, kept by executors; swept as a `HeldCollection` is."""
 
     def __init__(self, column: DataFrame, counter: Counter, checkpoint_interval: int) -> None:
-        """Pack and count the documents of a table of one column."""
+        """Pack and count the documents of a single column."""
         self._run = uuid4().hex
         self._interval = checkpoint_interval
         self._packed = column.mapInArrow(Pack(counter), SCHEMA).persist()
@@ -96,7 +96,7 @@ class Cluster:
         self.numbering = Numbering(copies)
 
     def sample(self, n_docs: int) -> sparse.csr_array:
-        """Return about so many documents, chosen by content, in any order."""
+        """Return about n_docs documents, chosen by content, in any order."""
         share = n_docs / max(self.n_docs, 1)
         chosen = KeySample(self.numbering, share)
         return self._matrix(self.documents.mapInArrow(chosen, SCHEMA))
@@ -145,7 +145,7 @@ class Cluster:
 
     def _n_ranges(self, most_cells: int) -> int:
         """Return the number of executors that add counts; 1: the driver adds them."""
-        # no partition has more of them than tokens
+        # a partition has at most as many cells as tokens
         n_bytes = CELL_BYTES * min(self._n_parts * most_cells, self.n_tokens)
         if n_bytes <= MOST_ADDED:
             return 1
@@ -182,7 +182,7 @@ class Cluster:
     def _made(self, table: DataFrame, task: Sweep) -> DataFrame:
         """Return a table of drawn documents and their counts, held by executors.
 
-        Cut from its past, which Spark would plan anew, sweep by sweep.
+        A local checkpoint keeps Spark from planning all earlier sweeps again.
         """
         with explained():
             documents = table.where(col("kind") == DOCUMENTS)

@@ -20,7 +20,7 @@ class LostError(EngineError):
 
 @contextmanager
 def explained() -> Iterator[None]:
-    """Raise known failures of a job as errors of one sentence."""
+    """Raise known failures of a job as errors in a sentence."""
     try:
         yield
     except Exception as error:
@@ -59,7 +59,7 @@ def _sentence(text: str) -> Exception | None:
         )
     if "spark.driver.maxResultSize" in text:
         return EngineError(
-            "The documents that topics begin with are more than spark.driver.maxResultSize lets "
-            "through: set a larger one, or a smaller sampleSize and localDocs."
+            "The sample of documents exceeds spark.driver.maxResultSize: set it larger, or set "
+            "a smaller sampleSize and localDocs."
         )
     return None

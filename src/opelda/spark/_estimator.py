@@ -23,23 +23,23 @@ from opelda.spark._worker import Counter
 class LDA(Estimator, LDAParams, DefaultParamsReadable, DefaultParamsWritable):  # type: ignore[misc]  # untyped
     """Topics from the documents of a Spark table, as `opelda.TopicModel` learns them.
 
-    The names are those of `pyspark.ml.clustering.LDA`; docs/spark.md compares them. The preset
-    decides what is not set. The driver learns topics from a sample of documents chosen by content;
-    then closing sweeps go over all partitions. The topics are the same bytes for any partitioning,
-    order of rows or repeated tasks, and those of `TopicModel` if the sample is all documents.
+    Parameters have the names of `pyspark.ml.clustering.LDA`; docs/spark.md compares them. The
+    preset decides parameters that are not set. The driver learns topics from a sample of documents
+    chosen by content; then closing sweeps cover all partitions. The topics are the same bytes for
+    any partitioning, order of rows or repeated tasks, and those of `TopicModel` without a sample.
 
     Parameters
     ----------
     k : int
         Topics; by default 10.
     maxIter : int
-        Closing sweeps of the preset "best"; passes of the others; rounds of "sda", by default 20.
+        Closing sweeps of the preset "best", passes of other presets, rounds of "sda" (20).
     seed : int
         The same seed and documents give the same topics. Not set: random.
     featuresCol : str
         A column of vectors of word counts, as `CountVectorizer` makes them. Null rows are skipped.
     textCol, language, minDF, maxDF, maxVocabSize
-        A column of texts in its place, and the choice of its words, as for `opelda.corpus.read`.
+        A column of texts instead, and the choice of words, as for `opelda.corpus.read`.
     vocabulary : list of str
         The words of vectors, for `describeTopics`; the words of texts that count.
     topicDistributionCol, certificateCol, scoreCol : str
@@ -99,7 +99,7 @@ class LDA(Estimator, LDAParams, DefaultParamsReadable, DefaultParamsWritable):  
 
     def _learn(self, model: Any, cluster: Cluster, words: Vocabulary | None) -> None:
         if not cluster.n_docs:
-            raise InputError("The table holds no documents: there is nothing to learn from.")
+            raise InputError("The table holds no documents to learn from.")
         if self._given("optimizer") == "sda":
             cluster.number_copies()
             _sda.fit(model, cluster, words, self._given("maxIter"))

@@ -51,7 +51,7 @@ class LDAModel(Model, LDAParams, MLReadable, MLWritable):  # type: ignore[misc] 
     Parameters
     ----------
     model : TopicModel or path, optional
-        A fitted model of opelda, or the file of one.
+        A fitted model of opelda, or its file.
     """
 
     def __init__(self, model: Any = None) -> None:

@@ -1,4 +1,4 @@
-"""The parameters of `LDA` and `LDAModel`: those of MLlib by their names, and ours."""
+"""The parameters of `LDA` and `LDAModel`: MLlib's and opelda's."""
 
 from typing import Any
 
@@ -17,14 +17,17 @@ OPTIMIZERS = "online", "em", "sda"
 MINE = {
     "preset": ("best, fast or paper; see opelda.TopicModel", TypeConverters.toString),
     "inference": ("the method that mixtures are inferred with while learning", str),
-    "textCol": ("a column of texts, in the place of vectors", TypeConverters.toString),
-    "language": ("of the stop words; auto finds it, none keeps all words", str),
-    "minDF": ("words in fewer texts are left out; below 1 a share of them", TypeConverters.toFloat),
-    "maxDF": ("words in more texts are left out; below 1 a share of them", TypeConverters.toFloat),
+    "textCol": ("a column of texts instead of vectors", TypeConverters.toString),
+    "language": ("of the stop words; auto or none", str),
+    "minDF": ("the least number of texts of a word; below 1 a share", TypeConverters.toFloat),
+    "maxDF": ("the largest number of texts of a word; below 1 a share", TypeConverters.toFloat),
     "maxVocabSize": ("the most frequent words of texts alone", TypeConverters.toInt),
     "vocabulary": ("the words of the vectors' entries", TypeConverters.toListString),
-    "sampleSize": ("about so many documents are learned from before sweeps", TypeConverters.toInt),
-    "localDocs": ("the driver alone learns from at most so many", TypeConverters.toInt),
+    "sampleSize": ("documents of the sample before sweeps", TypeConverters.toInt),
+    "localDocs": (
+        "the largest number of documents that the driver learns alone",
+        TypeConverters.toInt,
+    ),
     "maxLoss": ("nats that a mixture may be behind the most likely one", TypeConverters.toFloat),
     "transformMethod": ("the method that mixtures are inferred with", TypeConverters.toString),
     "certificateCol": ("output column: how far from optimal a mixture can be", str),

@@ -20,7 +20,7 @@ def session(master: str = "local[*]", **config: Any) -> SparkSession:
     master : str
         "local[*]" for every core, or "local-cluster[2,1,1024]" for executors of their own.
     **config
-        Settings, with ``_`` in the place of dots: ``spark_ui_enabled=False``.
+        Settings, with ``_`` for dots: ``spark_ui_enabled=False``.
     """
     check_java()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)

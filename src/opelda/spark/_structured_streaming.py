@@ -65,7 +65,7 @@ def learn(
         Let executors sum statistics, in one update a micro-batch: the paper's streaming rule over
         partitions. It takes vectors, or a vocabulary that does not grow (docs/spark.md).
     checkpointLocation : str, optional
-        Spark's positions of its sources; by default the folder ``spark`` in `path`.
+        Spark's checkpoint; by default the folder ``spark`` in `path`.
     trigger : dict, optional
         As of `DataStreamWriter.trigger`: ``{"availableNow": True}``, ``{"processingTime": "10s"}``.
     queryName : str, optional
@@ -78,7 +78,7 @@ def learn(
         Running; `awaitTermination` waits for its end and raises its failure.
     """
     if not stream.isStreaming:
-        raise InputError("The table is not a stream; LDA learns from it as it is.")
+        raise InputError("The table is not a stream; learn from it by LDA.")
     if spread:
         settings = {"learning": "streaming", "n_sweeps": 0} | settings
         if textCol is not None and (vocabulary is None or vocabulary.growing):
@@ -101,7 +101,7 @@ def learn(
 
 @dataclass
 class MicroBatchLearner:
-    """Learns from micro-batches, one after the other."""
+    """Learns from micro-batches in turn."""
 
     model: Any
     folder: Path

@@ -46,7 +46,7 @@ def find_vocabulary(
     max_df: float | None,
     max_features: int | None,
 ) -> Vocabulary:
-    """Return the words of a table of one column of texts that `read` would keep.
+    """Return the words of a column of texts that `read` would keep.
 
     Alphabetical order and a choice of texts by content, for the language, make the result
     independent of partitions.
@@ -55,7 +55,7 @@ def find_vocabulary(
     known = texts.where(col(name).isNotNull())
     n_docs = known.count()
     if not n_docs:
-        raise InputError(f"The column {name} holds no texts: there is nothing to learn from.")
+        raise InputError(f"The column {name} holds no texts to learn from.")
     if tokenizer != tokenizer.decided:
         first = known.orderBy(xxhash64(name), name).limit(5_000)
         tokenizer = tokenizer.resolved(first.toArrow().column(0).to_pylist()).decided
@@ -75,5 +75,5 @@ def find_vocabulary(
 
 
 def _as_bound(value: float | None) -> Any:
-    """Return a number of texts, or below 1 a share of them; MLlib has one type for both."""
+    """Return a number of texts, or below 1 a share; MLlib has one type for both."""
     return None if value is None else int(value) if value >= 1.0 else value

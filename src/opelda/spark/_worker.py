@@ -44,7 +44,7 @@ from opelda.spark._blocks import (
 )
 
 Batches = Iterable[pa.RecordBatch]
-# For each part: keys that other parts also have, ascending, and the number of its first copy.
+# For each part: keys that other parts also have, ascending, and the number of the first copy.
 Copies = dict[int, tuple[NDArray[np.uint64], NDArray[np.int64]]]
 
 
@@ -190,7 +190,7 @@ class KeySample:
                 yield PackedDocuments(block.part, rows, np.zeros(rows.n_docs, np.int32)).record()
 
 
-# Tokens last drawn by this process, by run and block: laying them out takes as long as drawing.
+# Tokens last drawn by this process, by run and block: a layout takes the time of a draw.
 _drawn: dict[tuple[str, int, int], Any] = {}
 MOST_DRAWN = 16_000_000  # tokens, of some 11 bytes
 
@@ -249,7 +249,7 @@ class Sweep:
             kept = replace(kept, given=False)
         for other in [other for other in _drawn if other[0] != self.run]:
             del _drawn[other]
-        # blocks come in a cycle: if the last one replaced the first, none would ever be found
+        # blocks come in a cycle: if the last one replaced the first, each would be missing
         if sum(len(tokens.z) for tokens in (kept, *_drawn.values())) <= MOST_DRAWN:
             _drawn[name] = kept
         return kept
