@@ -61,7 +61,7 @@ def test_an_interrupt_shows_what_was_finished(folder, capsys, monkeypatch):
     ("options", "said"),
     [
         (("-k", "5"), "--topics must be at least two numbers"),
-        (("-k", "5,x"), "-k must be numbers of topics"),
+        (("-k", "5,x"), "-k must be numbers such as"),
         (("-o", "t.txt"), "must end in .csv, .tsv, .xlsx, .png, .svg or .pdf"),
         (("-o", "texts.csv/t.csv"), "does not exist"),
         (("--runs", "1"), "--runs"),

@@ -77,7 +77,7 @@ MISTAKES = {
     "both": (["--merge", "0,1", "-o", "x.opelda", "--in-place"], "one of them"),
     "no numbers": (["--merge", "0", "--in-place"], "--merge must be numbers"),
     "twice": (["--merge", "0,1", "--remove", "1", "--in-place"], "Topic 1 is named twice"),
-    "no topic": (["--merge", "0,3", "--in-place"], "no topic 3 to edit; topics have the"),
+    "no topic": (["--merge", "0,3", "--in-place"], "no topic 3; there are 3"),
     "all": (["--remove", "0", "--remove", "1", "--remove", "2", "--in-place"], "keep one"),
     "no documents": (["--split", "0", "--in-place"], "keeps no documents"),
     "no split": (["texts.txt", "--remove", "0", "--in-place"], "without --split"),

@@ -152,7 +152,7 @@ def test_topics_since(streamed, feed, cli):
     [
         (("topics", "MODEL", "--since", "1x"), "--since must be a whole number or a time"),
         (("topics", "MODEL", "--since", "10"), "This model has no history"),
-        (("topics", "MODEL", "--since", "1h"), "needs the times that a checkpoint folder keeps"),
+        (("topics", "MODEL", "--since", "1h"), "keeps no times; give documents"),
         (
             ("topics", "MODEL", "--since", "5", "--only", "1"),
             "leave --rank, --only, --sort, --docs, --label, --label-with, --tree",

@@ -151,7 +151,7 @@ def test_documents_are_shown_below_their_topic_and_write_on_no_terminal(cli, fol
     ("args", "said"),
     [
         (["--docs", 3], "name it after the model"),
-        (["t.txt"], "with --docs"),
+        (["t.txt"], "needs --docs"),
         (["--text-column", "a"], "no effect"),
         (["gone.txt", "--docs", 3], "no file or folder"),
         (["--docs", 0], "--docs"),

@@ -86,7 +86,7 @@ def test_in_commands(cli, corpus_file, args, said):
 @pytest.mark.parametrize(
     ("loss", "said"),
     [
-        ("abc", "--max-loss must be nats, such as 0.01, or 0.0001/token, not 'abc'"),
+        ("abc", "--max-loss must be 0.01 or 0.0001/token, say, not 'abc'"),
         ("-1/token", "--max-loss"),
         ("-1", "--max-loss must be"),
     ],

@@ -11,8 +11,8 @@ from typing import Annotated, Any, ClassVar, dataclass_transform, get_type_hints
 import typer
 
 import opelda
-from opelda.cli._exit import OPTIONS, Code, ending_like_ctrl_c, is_usage_error, reported
-from opelda.cli._terminal import VERBOSITY, escaping_odd_characters, tell, warnings_noted
+from opelda.cli._exit import OPTIONS, Code, handled, raise_interrupt, reported
+from opelda.cli._terminal import VERBOSITY, escaping_odd_characters, warnings_noted
 
 # in the order of the help; each is a module that declares itself with `command`
 COMMANDS = (
@@ -174,24 +174,13 @@ def with_commands(words: Sequence[str] = ()) -> typer.Typer:
 def run(args: Sequence[str] | None) -> int:
     """Run a command; return its exit code."""
     words = sys.argv[1:] if args is None else list(args)
-    with escaping_odd_characters():
-        try:
-            with ending_like_ctrl_c(), reported():
-                # a shell that asks what to offer gives no words
-                application = typer.main.get_command(with_commands(words))
-                code = application.main(words, prog_name="opelda", standalone_mode=False)
-                return code if isinstance(code, int) else 0
-        except typer.Abort:
-            return Code.INTERRUPTED
-        except typer.Exit as ended:
-            return ended.exit_code
-        except Exception as failed:
-            error: Any = failed
-            if not is_usage_error(error):
-                raise
-            if type(error).__name__ != "NoArgsIsHelpError":  # the help has been shown
-                context = getattr(error, "ctx", None)
-                where = "opelda" if context is None else context.command_path
-                message = " ".join(error.format_message().split())
-                tell(f"{message.rstrip('.')}; see '{where} --help'.")
-            return Code.MISTAKE
+    try:
+        with escaping_odd_characters(), handled(raise_interrupt), reported():
+            # a shell that asks what to offer gives no words
+            application = typer.main.get_command(with_commands(words))
+            code = application.main(words, prog_name="opelda", standalone_mode=False)
+            return code if isinstance(code, int) else 0
+    except typer.Abort:
+        return Code.INTERRUPTED
+    except typer.Exit as ended:
+        return ended.exit_code

@@ -127,9 +127,7 @@ def _last_events(path: Path) -> list[Any]:
         return []
     with open(path, "rb") as file:
         if file.read(1) not in (b"", b"{"):
-            raise InputError(
-                f"{path} exists and holds no events; it is not written to: choose another file."
-            )
+            raise InputError(f"{path} exists and holds no events; choose another file.")
         # a checkpoint is never behind by more events than these bytes hold
         file.seek(max(file.seek(0, os.SEEK_END) - 2**18, 0))
         lines = file.read().splitlines()

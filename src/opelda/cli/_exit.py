@@ -58,19 +58,19 @@ def reported(debug: bool = False) -> Iterator[None]:
         tell(str(error) or "stopped.")
         raise typer.Exit(Code.INTERRUPTED) from None
     except BaseException as error:  # panics of libraries in Rust are no Exceptions
-        if is_usage_error(error):
-            raise
+        if hasattr(error, "format_message"):  # of the command line: typer keeps its classes private
+            if type(error).__name__ != "NoArgsIsHelpError":  # the help has been shown
+                context = getattr(error, "ctx", None)
+                where = "opelda" if context is None else context.command_path
+                message = " ".join(error.format_message().split())
+                tell(f"{message.rstrip('.')}; see '{where} --help'.")
+            raise typer.Exit(Code.MISTAKE) from None
         if debug:
             traceback.print_exc()
         else:
             tell(sentence(error))
         by_user = isinstance(error, OpeldaError | OSError | MemoryError)
         raise typer.Exit(Code.MISTAKE if by_user else Code.UNEXPECTED) from None
-
-
-def is_usage_error(error: BaseException) -> bool:
-    """Whether it comes from the parsing of the command line (whose classes typer keeps private)."""
-    return hasattr(error, "format_message")
 
 
 def sentence(error: BaseException) -> str:
@@ -94,6 +94,11 @@ def as_option(parameter: str, value: Any = ...) -> str:
     return option if value is ... else f"{option} {value}"
 
 
+def raise_interrupt(number: int, frame: FrameType | None) -> None:
+    """Handle a signal as Ctrl-C."""
+    raise KeyboardInterrupt
+
+
 @contextmanager
 def handled(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
     """Have the signals handled so for a while."""
@@ -109,15 +114,6 @@ def handled(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
     finally:
         for number, old in former.items():
             signal.signal(number, old)
-
-
-def ending_like_ctrl_c() -> Any:
-    """Let every one of the signals raise what Ctrl-C raises."""
-
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    return handled(interrupt)
 
 
 class Stop:

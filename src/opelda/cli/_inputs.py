@@ -61,10 +61,7 @@ class Blocks:
         self.opened = stream(source_of(sources), batch_size=BLOCK, **options)
         self._columns, self._doing = columns, doing
         if vocabulary is None and self.opened.vocabulary is not None:
-            raise InputError(
-                "The model learned from numbered columns and has no words, so it cannot read "
-                "texts; give documents in the format it learned from."
-            )
+            raise InputError("The model has numbered columns and no words; give counts.")
 
     def __iter__(self) -> "Iterator[MiniBatch]":
         n_docs, opened = 0, self.opened
@@ -188,6 +185,4 @@ def as_bound(name: str, given: str | None) -> int | float | None:
             return float(given[:-1]) / 100
         return int(given) if given.lstrip("+-").isdecimal() else float(given)
     except ValueError:
-        raise InputError(
-            f"must be a number of documents (5) or a share (0.1), not {given!r}.", name
-        ) from None
+        raise InputError(f"must be a number (5) or a share (0.1), not {given!r}.", name) from None

@@ -137,12 +137,7 @@ def new_learner(learning: Learning, n_topics: int | None = None) -> Any:
     if learner not in LEARNERS:
         raise InputError(f"must be one of {', '.join(LEARNERS)}, not {learner!r}.", "learner")
     if preset is not None:
-        raise InputError(
-            "has no effect with {preset}: the paper's learners have the paper's settings; leave "
-            "one out.",
-            "learner",
-            preset=preset,
-        )
+        raise InputError("has no effect with {preset}; leave one out.", "learner", preset=preset)
     for name in USELESS.keys() & given.keys():
         reason = f"has no effect with {{learner}}: {USELESS[name]}; leave one out."
         raise InputError(reason, name, learner=learner)
@@ -185,18 +180,14 @@ def check_same(model: Any, learning: Learning, n_topics: int | None, folder: str
         seeds = model._seed_topics(model.n_components)
         if seeds is not None:
             has["seeds"] = dict(zip(seeds.names, map(list, seeds.words), strict=True))
+    made = f"The checkpoint in {folder} was made"
     for name, value in asked.items():
         own = has.get(name)
         if own != value:
             said, advised = ("without", ...) if own is None else ("with", own)
             if name == "seeds" and own is not None:
                 said, advised = "with other", ...
-            raise InputError(
-                f"The checkpoint in {folder} was made {said} {{{name}}}; leave the option out, or "
-                "choose another folder.",
-                None,
-                **{name: advised},
-            )
+            raise InputError(f"{made} {said} {{{name}}}; leave it out.", None, **{name: advised})
 
 
 def read_seeds(given: str) -> dict[str, list[str]]:
@@ -210,9 +201,7 @@ def read_seeds(given: str) -> dict[str, list[str]]:
         try:
             found = json.loads(text)
         except json.JSONDecodeError as error:
-            raise InputError(
-                f"{path}, line {error.lineno} is not JSON; give an object of lists of words."
-            ) from None
+            raise InputError(f"{path}, line {error.lineno} is not JSON; mend it.") from None
     else:
         for number, line in enumerate(text.splitlines(), 1):
             if not line.strip() or line.lstrip().startswith("#"):

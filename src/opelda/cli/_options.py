@@ -67,15 +67,15 @@ class Accuracy(Group, panel=INFERENCE):
         """Return what was asked for as parameters of a model."""
         given = given_options(self)
         if self.max_loss is not None:
-            number = self.max_loss.removesuffix("/token")
+            loss = self.max_loss
+            number = loss.removesuffix("/token")
             try:
                 given["max_loss"] = float(number)
             except ValueError:
                 raise InputError(
-                    f"must be nats, such as 0.01, or 0.0001/token, not {self.max_loss!r}.",
-                    "max_loss",
+                    f"must be 0.01 or 0.0001/token, say, not {loss!r}.", "max_loss"
                 ) from None
-            if number != self.max_loss:
+            if number != loss:
                 from opelda.inference import PerToken
 
                 given["max_loss"] = PerToken(given["max_loss"])

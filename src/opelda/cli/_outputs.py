@@ -38,10 +38,7 @@ def check_output(
         raise InputError(f"The output {problem}.")
     for source in sources:
         if source != "-" and _covers(source, target):
-            raise InputError(
-                f"The output {given} would be read as one of the documents of {source} the next "
-                "time; choose a path outside of it."
-            )
+            raise InputError(f"The output {given} would be a document of {source}; move it.")
     # by the file, not by the name: either may be a link to the other
     if target.exists():
         read = (other for source in sources for other in _files_of(source))
@@ -103,9 +100,7 @@ def check_model_output(given: str, sources: Sequence[str] = ()) -> Path:
     """Return the path if a model can be written there; only a model is ever replaced by one."""
     path = check_output(given, sources)
     if path.exists() and path.stat().st_size and not is_model(path):
-        raise InputError(
-            f"{given} exists and is not a model; it is not overwritten: choose another output."
-        )
+        raise InputError(f"{given} exists and is not a model; choose another output.")
     return path
 
 

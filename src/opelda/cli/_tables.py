@@ -22,7 +22,6 @@ from xlsxwriter.exceptions import FileCreateError
 from opelda.cli._terminal import count, safe_json, tell
 from opelda.corpus import MiniBatch
 from opelda.corpus._matrix import row_sums
-from opelda.corpus.formats._compression import SUFFIXES as COMPRESSIONS
 from opelda.corpus.formats._compression import without_suffix
 from opelda.corpus.formats._writing import polars_errors, safe_cell, write_in_one_step
 from opelda.errors import InputError
@@ -49,10 +48,7 @@ def format_of(output: str) -> str:
     plain, compression = without_suffix(output)
     kind = Path(plain).suffix[1:]
     if kind not in FORMATS or (compression and kind in ARCHIVES):
-        raise InputError(
-            f"The output {output!r} must end in one of .{', .'.join(FORMATS)}; text also in "
-            f"{', '.join(COMPRESSIONS)} after that."
-        )
+        raise InputError(f"The output {output!r} must end in one of .{', .'.join(FORMATS)}.")
     return kind
 
 
@@ -189,10 +185,7 @@ class Sheet:
         if not self._n_rows:
             self._write_names(table.columns)
         if self._n_rows + table.height > MOST_ROWS:
-            raise InputError(
-                f"A sheet of .xlsx has {MOST_ROWS:,} rows at most, and there are more documents; "
-                "write .csv or .parquet, or fewer documents with --limit."
-            )
+            raise InputError(f"A sheet has {MOST_ROWS:,} rows at most; write .csv.")
         formats = [
             self._percent if name.startswith(("weight", "topic_")) else None
             for name in table.columns
@@ -207,10 +200,7 @@ class Sheet:
 
     def _write_names(self, names: Sequence[str]) -> None:
         if len(names) > MOST_COLUMNS:
-            raise InputError(
-                f"A sheet of .xlsx has {MOST_COLUMNS:,} columns at most, and this one would "
-                f"have {len(names):,}; write .csv or .parquet."
-            )
+            raise InputError(f"A sheet has {MOST_COLUMNS:,} columns at most; write .csv.")
         self._sheet.freeze_panes(1, 0)
         for column, name in enumerate(names):
             width = 28 if name.startswith("label") else max(len(name) + 2, 9)

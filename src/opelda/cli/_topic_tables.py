@@ -87,10 +87,7 @@ def show_changes(given: str, since: str, n_words: int, *, as_json: bool) -> None
     model = load_model(given)
     times = Times(model_path(given).parent)
     if seconds and not times:
-        raise InputError(
-            f"--since {since} needs the times that a checkpoint folder keeps, and {given} has "
-            "none; give a number of documents."
-        )
+        raise InputError(f"--since {since}: {given} keeps no times; give documents.")
     now = model.n_docs_seen_
     begin = times.documents(times.last - seconds) if seconds else now - n_documents
     first, moves = topic_moves(model, begin)
@@ -148,10 +145,7 @@ def labels_from(given: list[str]) -> dict[int, str]:
     for text in given:
         found = re.fullmatch(r"\s*([0-9]{1,9})\s*=(.*)", text, re.DOTALL)
         if found is None:
-            raise InputError(
-                f"--label must be the number of a topic and its label, as 17='health care', not "
-                f"{text!r}."
-            )
+            raise InputError(f"--label must be TOPIC=TEXT, not {text!r}.")
         number = int(found[1])
         if number in labels:
             raise InputError(f"--label names topic {number} twice; give one label.")
@@ -173,9 +167,7 @@ def labels_by_command(
         label: str = done.stdout.strip()
         if done.returncode or not label:
             said = f"ended with {done.returncode}" if done.returncode else "printed nothing"
-            raise InputError(
-                f"--label-with {command!r} {said} for topic {topic.topic}; no label was saved."
-            )
+            raise InputError(f"--label-with {command!r} {said} for topic {topic.topic}.")
         note(f"topic {topic.topic}: {label.splitlines()[0]}")
         return label
 

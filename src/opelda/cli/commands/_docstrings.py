@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
-# Tests, copies of other packages, and what only looks like documentation.
+# tests, copies of other packages, and what only looks like documentation
 _NAMES = """
 test tests idle_test conftest setup __main__ __pycache__ examples benchmarks pip vendor _vendor
 vendored _vendored extern externals _external third_party _lib distutils _distutils site-packages
@@ -17,46 +17,9 @@ dist-packages idlelib lib2to3 encodings ensurepip pydoc_data turtle turtledemo l
 snowballstemmer
 """
 SKIPPED = frozenset(_NAMES.split())
-# Of two packages, one with ten times as many files, six times as many of its files are read.
-SHARE = 0.75
-MOST_BYTES = 4_000_000  # larger files are tables of data
-LEAST_WORDS = 10
 
-_COMMON = """
-abc accept accepted accepts according accordingly actual actually add added additional adds alias
-allow allowed allowing allows apply appropriate arbitrary arg args argument arguments assume assumed
-attr attribute attributes automatically available avoid bar base based basic baz behavior behaviour
-bool boolean breaking builtin call callable called caller calling calls case cases change changed
-changes changing check checks choose class classes code common compatibility compute computed
-computes considered construct constructor contain contained containing contains control convenience
-convert converted correctly correspond corresponding corresponds create created creates creating
-current currently custom data def default defaults define defined defines deprecated desired details
-determine determined determines dict different directly doc docs documentation does doesn don effect
-either enable enabled ensure entry equal equivalent etc exactly example examples existing expect
-expected explicit explicitly extra false flag following follows foo form func function functionality
-functions future general generally generated given gives good guaranteed guide handle handled
-handling have helper html http https ignore ignored implement implementation implementations
-implemented implements implicit implicitly important include included includes including indicate
-indicates indicating individual info information inherit inherited initialize inplace input inputs
-instance instances instead int interface internal internally introduced isn just kept keyword kwargs
-let like list lists long make makes making manual mean meaning means method methods mode modified
-moment multiple name named names necessary need needed needs new non none normal normally note notes
-number numbers obj object objects obtain old omitted operation operations option optional optionally
-options org original output outputs overridden override own param parameter parameters params
-particular pass passed passes passing perform performed performs place point possible possibly
-practice present previous print private produce property provide provided provides providing public
-purpose python raise raised raises raising reason recommended ref refer reference references related
-release remove removed replace represent representation represented representing represents require
-required requires respectively result resulting results return returned returning returns run same
-second see self set sets setting should shouldn similar simple simply single slightly small special
-specific specified specifies specify specifying standard str string strings subclass subclasses
-suitable supplied support supported supports sure syntax take taken takes things time true try tuple
-type typeerror types typically underlying unless unstable usage use used useful user users uses
-using usual usually valid value valueerror values various version versionadded versionchanged want
-warning warnings way ways won work works wrapper www xxx yield yields
-"""
 # Words that say how a docstring is built, or how any function is used, not what it is about.
-STOP_WORDS: tuple[str, ...] = tuple(_COMMON.split())
+STOP_WORDS = tuple(Path(__file__).with_name("docstring_words.txt").read_text().split())
 
 _CODE = re.compile(r"\s*(>>>|In \[\d+\]:)")
 _FENCE = re.compile(r"^\s*(```|~~~).*?^\s*\1\s*$", re.DOTALL | re.MULTILINE)
@@ -85,7 +48,7 @@ def docstrings(
         for name, text in read_docstrings(path):
             if not name and is_private:  # it would have the name of the package
                 continue
-            if text not in seen and len(text.split()) >= LEAST_WORDS and len(found) < limit:
+            if text not in seen and len(text.split()) >= 10 and len(found) < limit:
                 seen.add(text)
                 found.setdefault(f"{module}.{name}".rstrip("."), prose(text))
         if progress is not None:
@@ -98,7 +61,7 @@ def docstrings(
 def read_docstrings(path: Path) -> list[tuple[str, str]]:
     """Return the docstrings of a file by the public names in it, the module's own by ""."""
     try:
-        if not path.is_file() or path.stat().st_size > MOST_BYTES:
+        if not path.is_file() or path.stat().st_size > 4_000_000:  # a table of data
             return []
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # such as invalid escapes: not this user's to mend
@@ -136,7 +99,8 @@ def _turns(root: Path) -> Iterator[tuple[float, int, str, Path]]:
                 module = ".".join(part for part in parts if not part.startswith("_"))
                 files.append((crc32(module.encode()), module, file))
         for rank, turn in enumerate(sorted(files)):
-            yield rank / len(files) ** SHARE, *turn
+            # of two packages, the one with ten times as many files has six times as many read
+            yield rank / len(files) ** 0.75, *turn
 
 
 def prose(text: str) -> str:

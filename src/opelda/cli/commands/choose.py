@@ -94,10 +94,7 @@ def choose(
                 write_table(choice.table.to_polars(), path)
         _print(choice, as_json=as_json)
     if len(done) < len(numbers):
-        raise StoppedError(
-            f"stopped; shown are {len(done)} of {len(numbers)} numbers of topics, which were "
-            "finished."
-        )
+        raise StoppedError(f"stopped; {len(done)} of {len(numbers)} numbers of topics are shown.")
 
 
 def _is_figure(path: Path) -> bool:
@@ -110,9 +107,7 @@ def _numbers(given: str) -> list[int]:
     try:
         numbers = [int(number) for number in given.split(",")]
     except ValueError:
-        raise InputError(
-            f"-k must be numbers of topics with commas between, as 20,40,80, not {given!r}."
-        ) from None
+        raise InputError(f"-k must be numbers such as 20,40,80, not {given!r}.") from None
     return as_numbers(numbers)
 
 

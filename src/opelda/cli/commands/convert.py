@@ -46,10 +46,7 @@ def convert(
     documents = read_corpus([source], reading, kept, n_jobs)
     _check_sidecar(documents, target, kind)
     if documents.words is None and sidecar is not None and os.path.exists(sidecar):
-        raise InputError(
-            f"{source} has no words, and those in {sidecar} would be taken for its own; give its "
-            "own with --column-words, or choose another name."
-        )
+        raise InputError(f"{source} has no words, but {sidecar} has; choose another name.")
     COUNTS[kind](documents, target)
     n_docs, n_words = documents.X.shape
     if as_json:
@@ -86,9 +83,7 @@ def _check_outputs(
     for suffix in ("", *SUFFIXES):
         other = without_suffix(target)[0] + suffix
         if other != target and os.path.isfile(other):
-            raise InputError(
-                f"{other} is there and would share {sidecar} with {target}; choose another name."
-            )
+            raise InputError(f"{other} would share {sidecar}; choose another name.")
     return sidecar
 
 
@@ -100,10 +95,7 @@ def _check_sidecar(documents: Any, target: str, kind: str) -> None:
     if beside is None or os.path.isfile(target) or not os.path.exists(beside[0]):
         return
     if Path(beside[0]).read_bytes() != beside[1]:
-        raise InputError(
-            f"{beside[0]} exists, and the vocabulary of {target} would be written there; remove "
-            "it, or choose another name."
-        )
+        raise InputError(f"{beside[0]} exists and has other words; choose another name.")
 
 
 def _written_format(target: str, to: str | None) -> str:

@@ -66,10 +66,7 @@ def edit(
         found = {topic: [topic] for topic in range(learned.n_components)}
         for topic in named:
             if topic not in found:  # said before anything takes time
-                raise InputError(
-                    f"There is no topic {topic} to edit; topics have the numbers 0 to "
-                    f"{len(found) - 1:,}."
-                )
+                raise InputError(f"There is no topic {topic}; there are {len(found):,}, from 0.")
         for topic in parted:  # first, for then all others keep their numbers
             found[topic] = learned.split_topic(topic, documents, into=into or 2)
         if groups:

@@ -68,15 +68,10 @@ def fit(
         else:
             documents = read_over(columns_of(model), corpus, reading)
         if not documents.X.nnz:
-            raise InputError(
-                f"There are no words in these {len(documents):,} documents; look at them with "
-                "`opelda info`, and at --text-column, --format, --stop-words and --pattern."
-            )
+            raise InputError("There are no words in the documents; see `opelda info`.")
         held_out = None if valid is None else _held_out(valid, documents, reading, n_jobs)
     except KeyboardInterrupt:
-        raise StoppedError(
-            "stopped while reading; nothing was learned and nothing written."
-        ) from None
+        raise StoppedError("stopped while reading; nothing was learned.") from None
     reading_seconds = perf_counter() - begun
     if resume is None:
         schedule = model._schedule(len(documents))
@@ -101,9 +96,7 @@ def fit(
         stop.attempt(learn)
         interrupted, learning_seconds = stop.stopped, perf_counter() - begun
         if interrupted and not getattr(model, "n_batch_iter_", 0):
-            raise StoppedError(
-                "stopped before the first update; nothing was learned and nothing written."
-            )
+            raise StoppedError("stopped before the first update; nothing was learned.")
         save_model(model, path)
         facts = {
             "model": str(path),
@@ -152,8 +145,5 @@ def _held_out(
     columns = documents.vocabulary, documents.X.shape[1], jobs
     found = read_over(columns, [valid], replace(reading, limit=None)).X
     if not can_be_split(found):
-        raise InputError(
-            f"There is no document to score in {valid}: none has two tokens that the collection "
-            "has; choose others."
-        )
+        raise InputError(f"No document in {valid} has two tokens to score; choose others.")
     return found

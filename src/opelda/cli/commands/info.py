@@ -3,6 +3,7 @@
 import platform
 import sys
 import warnings
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -69,12 +70,10 @@ def _installation() -> dict[str, Any]:
     from opelda._validation import threads
     from opelda.engines import CPUEngine
 
-    found = {}
-    for name in DEPENDENCIES:
-        try:
+    found = dict.fromkeys(DEPENDENCIES, "missing")
+    for name in found:
+        with suppress(PackageNotFoundError):
             found[name] = version(name)
-        except PackageNotFoundError:
-            found[name] = "missing"
     return {
         "opelda": opelda.__version__,
         "python": f"{platform.python_version()} ({sys.executable})",

@@ -2,10 +2,10 @@
 
 from typing import Any
 
+from opelda.cli import _options as options
 from opelda.cli._app import argument, command, option
 from opelda.cli._inputs import read_over
 from opelda.cli._models import columns_of, load_model
-from opelda.cli._options import JOBS, MODEL, ONLY, Columns, NamelessReading, given_options, refuse
 from opelda.cli._outputs import FIGURES, check_output, save_figure
 from opelda.cli._terminal import note
 from opelda.errors import InputError
@@ -20,13 +20,12 @@ KINDS = {
     "learning": "the score while the model learned",
 }
 EITHER = "time or groups"
-# the options that each kind of figure honours; the others honour none
-USEFUL = {
-    "words": {"only", "topics", "words"},
-    "time": {"only", "topics", "unit", "time"},
-    "groups": {"only", "topics", "by"},
-    "effect": {"only", "topics", "effect"},
-    EITHER: {"only", "topics"},
+# the options that a figure of documents honours, besides --only and --topics
+OF_DOCUMENTS = {
+    "time": {"unit", "time"},
+    "groups": {"by"},
+    "effect": {"effect"},
+    EITHER: set[str](),
 }
 
 
@@ -40,24 +39,23 @@ USEFUL = {
 )
 def plot(
     *,
-    model: str = MODEL,
+    model: str = options.MODEL,
     corpus: list[str] | None = argument("CORPUS", "Documents for times, groups and effects.", None),
     output: str = option("--output -o FILE", "A .png, .svg or .pdf file.", "topics.png"),
     kind: str | None = option(
         f"--kind {'|'.join(KINDS)}",
-        "; ".join(f"{name}: {told}" for name, told in KINDS.items()) + ". If not given words, "
-        "and with a CORPUS time or groups, by the columns it has.",
+        "If not given words, and with a CORPUS time or groups, by the columns it has.",
         choices=KINDS,
     ),
     n_topics: int | None = option(
-        "--topics -k N", "Topics at most; 12 with words, else 6 or 20.", min=1
+        "--topics -k N", "Topics at most; 12 with words, 20 with effects, else 6.", min=1
     ),
-    only: list[int] | None = ONLY,
+    only: list[int] | None = options.ONLY,
     n_words: int | None = option("--words -n N", "Words per topic; 8.", min=1),
     title: str | None = option("--title TEXT", "Above the figure; none if not given."),
-    columns: Columns,
-    n_jobs: int | None = JOBS,
-    reading: NamelessReading,
+    columns: options.Columns,
+    n_jobs: int | None = options.JOBS,
+    reading: options.NamelessReading,
 ) -> None:
     """Draw a model: its words, a map, topics over time or by group, how it learned.
 
@@ -72,14 +70,14 @@ def plot(
     columns.check()
     given = {"only": only or None, "topics": n_topics, "words": n_words}
     given = {name: value for name, value in given.items() if value is not None}
-    given |= given_options(columns)
+    given |= options.given_options(columns)
     if kind is None:
         kinds = {"time": "time", "by": "groups", "effect": "effect", "unit": "time"}
         otherwise = EITHER if corpus else "words"
         kind = next((kinds[column] for column in kinds if column in given), otherwise)
     _check(kind, given, bool(corpus))
     if not corpus:
-        refuse(reading, "no documents are read")
+        options.refuse(reading, "no documents are read")
     path = check_output(output, corpus or (), [model, reading.column_words], suffixes=FIGURES)
     learned = load_model(model, n_jobs)
     for number in only or ():
@@ -87,8 +85,7 @@ def plot(
     documents = None
     if corpus:
         named = columns.names()
-        kept = named or "auto"
-        documents = read_over(columns_of(learned), corpus, reading, metadata=kept)
+        documents = read_over(columns_of(learned), corpus, reading, metadata=named or "auto")
         kind = kind if named else _drawable(kind, documents)
     save_figure(path, lambda: _draw(learned, kind, documents, given), title)
     note(f"{KINDS[kind][0].upper()}{KINDS[kind][1:]}: {output}")
@@ -96,12 +93,14 @@ def plot(
 
 def _check(kind: str, given: dict[str, Any], has_corpus: bool) -> None:
     """Reject what has no effect on a kind of figure."""
-    of_documents = kind in ("time", "groups", "effect", EITHER)
-    if of_documents and not has_corpus:
+    if kind in OF_DOCUMENTS and not has_corpus:
         raise InputError(f"A figure of {kind} needs documents; name a CORPUS after the model.")
-    if has_corpus and not of_documents:
+    if has_corpus and kind not in OF_DOCUMENTS:
         raise InputError(f"A figure of {kind} is drawn of the model alone; leave the CORPUS out.")
-    for name in sorted(given.keys() - USEFUL.get(kind, set())):
+    useful = OF_DOCUMENTS.get(kind, {"words"} if kind == "words" else set[str]())
+    if kind == "words" or kind in OF_DOCUMENTS:
+        useful = useful | {"only", "topics"}
+    for name in sorted(given.keys() - useful):
         raise InputError(f"--{name} has no effect on a figure of {kind}; leave it out.")
     if kind == "effect" and "effect" not in given:
         raise InputError("A figure of effect needs a column; name it with --effect.")
@@ -115,21 +114,16 @@ def _draw(model: Any, kind: str, documents: Any, given: dict[str, Any]) -> Any:
 
     names = {"topics": "n_topics", "only": "only" if kind == "words" else "topics"}
     names |= {"words": "n_words", "unit": "unit"}
-    options = {names[name]: value for name, value in given.items() if name in names}
-    of_model: dict[str, Any] = {
-        "map": plots.plot_map,
-        "tree": plots.plot_tree,
-        "learning": plots.plot_learning,
-    }
-    if kind == "words" or kind in of_model:
-        return of_model.get(kind, plots.plot_topics)(model, **options)
+    asked = {names[name]: value for name, value in given.items() if name in names}
+    of_model: dict[str, Any] = {"words": plots.plot_topics, "map": plots.plot_map}
+    of_model |= {"tree": plots.plot_tree, "learning": plots.plot_learning}
+    if kind in of_model:
+        return of_model[kind](model, **asked)
     if kind == "effect":
-        few = {"topics": options.pop("topics")} if "topics" in options else {}
-        return plots.plot_effect(
-            estimate_effect(model, documents, given["effect"], **few), **options
-        )
+        few = {"topics": asked.pop("topics")} if "topics" in asked else {}
+        return plots.plot_effect(estimate_effect(model, documents, given["effect"], **few), **asked)
     draw = plots.plot_over_time if kind == "time" else plots.plot_groups
-    return draw(model, documents, given.get("time", given.get("by")), **options)
+    return draw(model, documents, given.get("time", given.get("by")), **asked)
 
 
 def _drawable(kind: str, documents: Any) -> str:
@@ -137,13 +131,10 @@ def _drawable(kind: str, documents: Any) -> str:
     from opelda.corpus._column_names import usual_column
 
     columns = () if documents.metadata is None else documents.metadata.columns
-    wanted = ("time", "groups") if kind == EITHER else (kind,)
+    known = {"time": ("date", "--time"), "groups": ("section", "--by")}
+    wanted = known if kind == EITHER else (kind,)
     for name in wanted:
         if usual_column(name, columns) is not None:
             return name
-    options = " or ".join({"time": "--time", "groups": "--by"}[name] for name in wanted)
-    usual = " or ".join({"time": "date", "groups": "section"}[name] for name in wanted)
-    raise InputError(
-        f"The documents have no column with a usual name, such as {usual}; name one with "
-        f"{options}, of a .csv, .jsonl or .parquet file."
-    )
+    usual, flags = (" or ".join(known[name][i] for name in wanted) for i in (0, 1))
+    raise InputError(f"The documents have no column such as {usual}; name one with {flags}.")

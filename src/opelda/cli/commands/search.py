@@ -40,9 +40,7 @@ def search(
     learned = load_model(model, n_jobs)
     columns = columns_of(learned)
     if columns[0] is None and topic is None:
-        raise InputError(
-            "The model learned from numbered columns and has no words to search by; give --topic."
-        )
+        raise InputError("The model has no words to search by; give --topic.")
     if like is None:
         score = with_words(learned, words or None, topic)
     else:

@@ -117,9 +117,7 @@ def stream(
                 note(f"{checkpoint} holds what was learned from {seen}.")
             elif stop.stopped:
                 needed = count(model._schedule().batch_size, "document")
-                raise StoppedError(
-                    f"stopped before there were {needed} to learn from; nothing was learned."
-                ) from None
+                raise StoppedError(f"stopped before {needed}; nothing was learned.") from None
             raise
         if path is not None:
             opelda.save(model, path)
@@ -169,7 +167,4 @@ def _check_same_words(words: Any, former: Any, checkpoint: str, text: options.St
     theirs = going_on_as(words.tokenizer, own.tokenizer)
     same = theirs == own.tokenizer and text.max_features in (None, own.max_features)
     if not same or (text.min_df is not None and words.min_df != own.min_df):
-        raise InputError(
-            f"The checkpoint in {checkpoint} was made with other options for texts; leave them "
-            "out, or choose another folder."
-        )
+        raise InputError(f"{checkpoint} was made with other options for texts; leave them out.")

@@ -89,13 +89,10 @@ def topics(
         raise InputError(f"--lambda has no effect with --rank {rank}; leave it out.")
     over = options.given_options(columns)
     if tree or since is not None:
+        alone = "--tree" if tree else "--since"
         others = only or docs or corpus or label or label_with or output or over
         if others or rank != RANKS[0] or sort != ORDERS[0] or (tree and since):
-            raise InputError(
-                f"{'--tree' if tree else '--since'} shows all topics; leave --rank, --only, "
-                f"--sort, --docs, --label, --label-with, {'--since' if tree else '--tree'}, "
-                "columns, --output and a CORPUS out."
-            )
+            raise InputError(f"{alone} shows all topics; leave all but --words and --json out.")
         if tree:
             tables.show_tree(load_model(model, n_jobs), model, n_words, as_json=as_json)
         else:
@@ -110,14 +107,9 @@ def topics(
             raise InputError(f"{needs[0]} looks at documents of a CORPUS; name it after the model.")
         options.refuse(reading, "no documents are read without a CORPUS")
     elif not needs and label_with is None:
-        raise InputError(
-            "Documents are shown with --docs, as --docs 3, or by columns, as --time date; give one "
-            "of these, or no CORPUS."
-        )
+        raise InputError("A CORPUS needs --docs 3, --time date, --by or --effect; give one.")
     if over and (docs is not None or rank != RANKS[0] or label_with is not None):
-        raise InputError(
-            "Topics are shown by columns alone; leave --docs, --rank and --label-with out."
-        )
+        raise InputError("Columns go without --docs, --rank and --label-with; leave these out.")
     if output is not None and not over:
         raise InputError("--output takes times, groups or effects; leave it out.")
     if label:

@@ -55,15 +55,9 @@ def transform(
     for_people = dense is None and kind in SPREADSHEETS
     sparse = not dense if dense is not None else kind == "jsonl"
     if min_weight is not None and not (sparse or for_people):
-        raise InputError(
-            "has no effect here: every topic's weight is written without --sparse; leave it out.",
-            "min_weight",
-        )
+        raise InputError("has no effect without --sparse; leave it out.", "min_weight")
     if top is not None and not for_people:
-        raise InputError(
-            "--top has no effect here: only .xlsx, .csv and .tsv without --dense and --sparse have "
-            "a row of best topics; leave it out."
-        )
+        raise InputError("--top has no effect without best topics in a row; leave it out.")
     if output != "-":
         check_output(output, corpus, [model, reading.column_words])
     learned = load_model(model, n_jobs, engine, inference)
