@@ -34,7 +34,7 @@ class Event:
         "topic rising", "topic fading", "topic changed", "new topic", "new words" or "prediction
         dropped".
     document : int
-        The number of documents that the model had learned from when the event was noticed.
+        The number of documents that the model had learned from by then.
     topic : int or None
         The topic of the event; of new words, the topic with most of the first word's tokens.
     numbers : dict
@@ -44,7 +44,7 @@ class Event:
     words : tuple of str
         The topic's words, those by which it changed, or the new ones.
     time : float or None
-        Seconds since 1970 when the event was noticed; None if unknown.
+        Seconds since 1970; None if unknown.
 
     Examples
     --------
@@ -86,7 +86,7 @@ class Event:
 
     @classmethod
     def from_saved(cls, said: Any, n_topics: int) -> "Event":
-        """Make an event of what a file holds; raise `ValueError` if it cannot be one."""
+        """Make an event of JSON; raise `ValueError` for invalid values."""
         if not isinstance(said, dict) or said.get("kind") not in tuple(SENTENCES):
             raise ValueError("it holds an event of an unknown kind")
         words, numbers, topic = said.get("words"), said.get("numbers"), said.get("topic")
@@ -102,7 +102,7 @@ class Event:
 
 
 class Times:
-    """The times of a folder's checkpoints, by documents; false if none is known."""
+    """Times of a folder's checkpoints by numbers of documents; false without times."""
 
     def __init__(self, folder: Path) -> None:
         pairs: list[tuple[float, float]] = []

@@ -1,4 +1,4 @@
-"""A new theme of a stream gets a topic of its own, in the place of the smallest one.
+"""A new theme of a stream gets a topic of its own, which replaces the smallest one.
 
 Sweeps do not separate a theme from a topic that took it in. So new documents of a window are
 compared with older ones before each round of sweeps: bursting words that come together make a
@@ -27,11 +27,11 @@ class Theme(NamedTuple):
     """A theme of the new documents, and the topic to replace."""
 
     words: Numbers  # bursting, the most frequent first
-    tokens: Numbers  # numbers of its documents' tokens in the window
+    tokens: Numbers  # in the window, of the theme's documents
     n_docs: int
     share: float  # of the new documents
     topic: int
-    heirs: Numbers  # per word the other topic with most of it
+    heirs: Numbers  # the other topic with most of each word
 
 
 def new_theme(kept: Assignments, n_new: int, weights: Weights, n_seeded: int = 0) -> Theme | None:

@@ -56,9 +56,9 @@ class LearnsStreams(ShowsTopics):
             mini-batches of `batch_size`; a column or data frame of texts, a corpus, or
             `opelda.corpus.stream`. A list of strings is one document.
         vocabulary : Vocabulary, optional
-            The words of the columns, of which the model learns a copy, `vocabulary_`. By default
-            the source's own, else a vocabulary that grows to 100,000 words, then evicts rare, stale
-            words. Words without a column are counted (`n_unknown_tokens_`) and left out.
+            The words of the columns, which the model copies to `vocabulary_`. By default the
+            source's own, else a vocabulary that grows to 100,000 words, then evicts rare, stale
+            words. `n_unknown_tokens_` counts the tokens of words without a column.
         validation : as X of `fit`, optional
             Documents to score every `validate_every` updates, for callbacks.
         validate_every : int
@@ -66,13 +66,12 @@ class LearnsStreams(ShowsTopics):
             A folder for the model and the position in the source, committed together after the
             first update, every `every`, at the end, and when the source fails. A killed run that is
             called again with the same source resumes and ends with the same bytes, unless a timeout
-            closed a mini-batch. Learned documents are known by their content; a source with
-            `position` and ``seek(position)`` is asked to seek.
+            closed a mini-batch. A source with `position` and ``seek(position)`` seeks; the content
+            of documents identifies the position in any other source.
         every : int or str
             Updates between two checkpoints, or a time such as "30s", "5m" or "1h". Writing takes a
-            tenth of the time at most. A time is also the timeout of a mini-batch: a source that
-            gives no more documents by then (a pipe, a followed file or folder, an iterable that
-            gives `opelda.corpus.NOTHING`) has those at hand learned and committed.
+            tenth of the time at most. A time is also the timeout of a mini-batch of a pipe, a
+            followed file or folder, or an iterable that gives `opelda.corpus.NOTHING`.
 
         Returns
         -------
@@ -171,7 +170,7 @@ class StreamRun:
     model: Any
     plan: Plan
     reporter: Reporter
-    n_given: int  # words that the stream began with
+    n_given: int  # words of the given vocabulary
     saved: Checkpoint | None
     position: Any  # in the source, after the documents that were learned from
     has_learned: bool = False  # anything, in this call
@@ -217,7 +216,7 @@ class StreamRun:
         """Start the model, or grow it to hold the words of a mini-batch."""
         model, plan, n_words = self.model, self.plan, batch.X.shape[1]
         if not hasattr(model, "_state"):
-            if plan.seeds is not None:  # complains of words where columns have none
+            if plan.seeds is not None:  # seed words need columns with names
                 plan.seeds.pull(batch.vocabulary, n_words)
             state = plan.start(n_words, self.n_given)
             state.vocabulary, model.n_features_in_ = batch.vocabulary, n_words
@@ -228,7 +227,7 @@ class StreamRun:
         if not grows and not len(reused):
             return
         with state.lock.writing():
-            # the names of the columns it was fitted on no longer are those of its columns
+            # the data frame of the first fit had other columns
             model.__dict__.pop("feature_names_in_", None)
             if state.n_updates == 0:  # only the random start is there, in which words are alike
                 if grows:
@@ -251,7 +250,7 @@ class StreamRun:
 
 
 def _check_alike(own: Vocabulary, given: Vocabulary) -> None:
-    """Refuse a vocabulary other than the model's own, or what that began as."""
+    """Reject a vocabulary from which the model's own has not grown."""
     theirs = {"tokenizer": going_on_as(given.tokenizer, own.tokenizer)}
     theirs |= {n: getattr(given, n) for n in ("growing", "max_features", "when_full", "min_df")}
     ours = {name: getattr(own, name) for name in theirs}

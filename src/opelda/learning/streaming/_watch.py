@@ -1,6 +1,6 @@
-"""Watching a stream that is learned by sweeps: shares and fit of its topics, new words.
+"""Detection of changes in a stream learned by sweeps: shares and fit of topics, new words.
 
-Watching reads the topics that learning draws for new documents. History and events follow from the
+Detection reads the topics that learning draws for new documents. History and events follow from the
 documents alone: a resumed stream has the same ones.
 """
 
@@ -23,7 +23,7 @@ from opelda.learning.streaming._cusum import Lanes, LevelLanes, ShareLanes
 from opelda.learning.streaming._events import Event
 from opelda.learning.streaming._window import Assignments
 
-BLOCK = 2000  # fewest documents of one step of the lanes
+BLOCK = 2000  # documents, at least, per step of the lanes
 SCORED_TOKENS = 500  # of a mini-batch
 TOP_WORDS = 10  # of topics and events
 MOST_POINTS, MOST_EVENTS = 64, 256
@@ -58,7 +58,7 @@ class Drawn:
     def score(self, n_words: int) -> tuple[float, float]:
         """Return the sum of log probabilities of a sample's tokens, and their number.
 
-        The other tokens of the document predict a token; only the first `n_words` words count.
+        Other tokens of the document predict a token; only the first `n_words` words count.
         """
         kept, alpha = self.kept, self.alpha
         lengths = np.diff(kept.ends)
@@ -81,7 +81,7 @@ class Drawn:
         return float(np.log(np.maximum(found, 1e-30), dtype=np.float64).sum()), float(len(ids))
 
     def tops(self, former: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Return the likeliest words of each topic, among new and former ones."""
+        """Return the top words of each topic, among new and former ones."""
         n_topics, n = former.shape
         old_topics, old = np.nonzero(former >= 0)
         words: NDArray[np.int64] = np.concatenate((self.cells[0], former[old_topics, old]))
@@ -139,7 +139,7 @@ class Points:
     documents: NDArray[np.int64]  # (P,) learned from
     shares: NDArray[np.float32]  # (P, K) of the tokens since the previous point
     rho: NDArray[np.float32]  # (P, K)
-    words: NDArray[np.int32]  # (P, K, 10) columns, the likeliest first, padded with -1
+    words: NDArray[np.int32]  # (P, K, 10) top words, padded with -1
     spacing: int = 1  # blocks between points, doubled when points are too many
 
     @classmethod
@@ -194,9 +194,9 @@ class Watch:
     n_words: int  # columns
     n_judged: int  # first columns, which fits and score use: new words are rarer
     sums: Array  # (2, 3, K): tokens, judged tokens and their logs, in this block and since a point
-    totals: Array  # (3,): documents of this block, score and tokens of its sample
+    totals: Array  # (3,): documents of this block, and the score and tokens of a sample
     young: NDArray[np.int64]  # (3, n): new column, documents before it, documents with it
-    is_settled: bool = False  # whether topics are never learned anew again
+    is_settled: bool = False  # whether relearning has ended
     n_blocks: int = 0
     events: tuple[Event, ...] = ()
     block_score: float | None = None  # per token, if the last documents ended a block
@@ -204,7 +204,7 @@ class Watch:
     @classmethod
     def of(cls, n_topics: int, n_words: int, *, is_settled: bool = False) -> "Watch":
         return cls(
-            # Topics wander by a fifth on their own, and more while they are learned anew.
+            # Topics wander by a fifth without a change, and more until relearning has ended.
             ShareLanes.of(n_topics, factor=1.4 if is_settled else 2.0),
             LevelLanes.of(n_topics, drop=0.5),  # nats a token
             LevelLanes.of(1, drop=0.1),
@@ -222,7 +222,7 @@ class Watch:
         return int(self.sums.shape[2])
 
     def restarted(self, *, is_settled: bool) -> "Watch":
-        """Reset the lanes after topics were learned anew; keep history and events."""
+        """Reset the lanes after relearning; keep history and events."""
         made = Watch.of(self.n_topics, self.n_words, is_settled=is_settled)
         kept = ("points", "young", "n_blocks", "events", "block_score")
         return replace(made, **{name: getattr(self, name) for name in kept})
@@ -289,7 +289,7 @@ class Watch:
         """End a block."""
         n_docs, total, n_scored = self.totals
         tokens, judged, logs = self.sums[0]
-        # One false alarm per million documents in all lanes together (benchmarks.streams.drift).
+        # a false alarm of any lane per million documents (benchmarks.streams.drift)
         limit = log((3 * self.n_topics + 1) / min(1e-6 * n_docs, 1.0))
         shares, moved = self.shares.see(
             tokens / tokens.sum(), np.full(self.n_topics, tokens.sum()), limit

@@ -34,11 +34,11 @@ from opelda.learning.editing._edit import Edit
 MOST_DOCS, MOST_TOKENS = 400_000, 4_000_000
 # Former documents fade to 1 / e in 1.25 windows (benchmarks.streams.drift: 0 and infinity).
 MEMORY = 1.25
-# Topics are learned anew until the window has all its tokens, or this share of its documents: as
-# few sweeps learn less from more documents (-8.139 from 100,000 titles, -8.161 from 400,000:
+# Topics are relearned until the window has all its tokens, or this share of its documents: few
+# sweeps learn less from more documents (-8.139 from 100,000 titles, -8.161 from 400,000:
 # benchmarks/README.md).
 STARTED = 0.25
-FORGOTTEN = np.int32(2**31 - 1)  # in the place of a word
+FORGOTTEN = np.int32(2**31 - 1)  # no word
 TRIED = np.linspace(1.0, 0.0, 11)  # rho
 DTYPES = {
     "indptr": np.int64, "words": np.int32, "counts": np.float32, "topics": np.uint16,
@@ -112,7 +112,7 @@ class Assignments:
 
 @dataclass
 class Window:
-    """The documents that are swept again and again, and the counts of former documents.
+    """The documents of the sweeps, and the counts of former documents.
 
     Arrays are never changed in place: copies share them.
     """
@@ -123,9 +123,9 @@ class Window:
     n_docs: int = 0
     n_tokens: int = 0
     n_new: int = 0  # documents since the last round
-    n_sweeps: int = 0  # so far: each has a seed of its own
+    n_sweeps: int = 0  # made, each with another seed
     n_averaged: int = 0  # sweeps that the weights are an average of
-    started: float = 0.0  # `begun` when topics were learned anew; 2 for never
+    started: float = 0.0  # `begun` when topics were relearned last; 2 to relearn none
 
     @classmethod
     def beside(cls, weights: Weights, alpha: NDArray[np.float64], n_docs: float) -> "Window":
@@ -190,23 +190,23 @@ class Window:
 
     @property
     def begun(self) -> float:
-        """The share of the documents or tokens that end learning anew."""
+        """The share of the documents or tokens that end relearning."""
         return min(max(self.n_docs / (STARTED * MOST_DOCS), self.n_tokens / MOST_TOKENS), 1.0)
 
     @property
     def starts(self) -> bool:
-        """Whether to learn topics anew: `begun` passed a power of 1/4."""
+        """Whether to relearn topics: `begun` passed a power of 1/4."""
         now, before = self.begun, self.started
         return now > 0 and (before == 0 or floor(log(now, 4)) > floor(log(before, 4)))
 
     @property
     def is_settled(self) -> bool:
-        """Whether topics are never learned anew again."""
+        """Whether relearning has ended."""
         return self.started >= 1
 
     @property
     def is_due(self) -> bool:
-        """Whether to sweep all documents: a tenth of them is new."""
+        """Whether to sweep all documents: a tenth is new."""
         return self.n_new >= 0.1 * (self.n_docs - self.n_new)
 
     def take(self, more: Assignments) -> None:
@@ -233,7 +233,7 @@ class Window:
         return self
 
     def edited(self, edit: Edit) -> "Window":
-        """Give the tokens the topics of an edit; never learn topics anew."""
+        """Give the tokens the topics of an edit, and end relearning."""
         assert edit.tokens is not None
         return replace(
             self,
@@ -291,7 +291,7 @@ def kept_of_past(
 def likeliest_rho(
     new: TokenCounts, window: TokenCounts, past: TokenCounts, eta: float
 ) -> NDArray[np.float64]:
-    """Return the rho of each topic that makes its new tokens likeliest.
+    """Return the most likely rho of each topic by its new tokens.
 
     Rho maximises sum_j n_kj log((c_kj + rho p_kj + eta) / sum_i (c_ki + rho p_ki + eta)) + 10 rho,
     where c are the window's counts; rho has a truncated exponential prior.

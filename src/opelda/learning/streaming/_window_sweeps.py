@@ -1,9 +1,9 @@
-"""Streams learned by sweeps: the last documents are kept, and their tokens drawn again and again.
+"""Streams learned by sweeps over a window of the last documents.
 
-Early assignments are poor and would never be revised. So sweeps draw all tokens of a window of
-documents again; tokens that leave the window keep their topics, and fade. Whenever the window has
-grown fourfold, topics are learned anew from all of it, by the passes and sweeps of `fit`: topics
-that began with few documents would stay poor.
+Early assignments are poor and would never be revised. So sweeps draw all tokens of the window
+again; tokens that leave the window keep their topics, and fade. Whenever the window has grown
+fourfold, the passes and sweeps of `fit` relearn the topics from all of it, since topics of few
+documents would stay poor.
 """
 
 from dataclasses import replace
@@ -113,7 +113,7 @@ def _sweep(plan: Plan, state: State, window: Window) -> Window:
 
 
 def _renew(plan: Plan, state: State, window: Window) -> Window:
-    """Give a new theme a topic of its own."""
+    """Replace the smallest topic by a new theme, if any."""
     weights, watch = state.weights, state.watch
     theme = None
     if np.ndim(weights.prior) < 2:  # else topics that were given words keep them
@@ -137,7 +137,7 @@ def _renew(plan: Plan, state: State, window: Window) -> Window:
 
 
 def _start(plan: Plan, state: State, window: Window) -> Window:
-    """Learn the topics from all documents of the window, as `fit` does."""
+    """Relearn the topics from all documents of the window, as `fit` does."""
     engine, weights, kept = plan.engine, state.weights, window.kept
     documents = kept.documents(engine, weights.n_words)
     # Five passes of 80 updates each, of at least 50 documents, until 400,000 visits; chosen on 1.2
