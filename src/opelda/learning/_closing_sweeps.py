@@ -115,7 +115,7 @@ class Sweeps:
             self.alpha = self.trust * alpha + (1.0 - self.trust) * alpha.mean()
 
     def anneal(self, n_sweeps: int) -> Iterator[Updated]:
-        """Sweep from the weights' topics, with an alpha that decreases.
+        """Sweep from the weights' topics, with an alpha that decreases; yield after each sweep.
 
         The sum of a learned alpha starts at the mean document length, at most 50, and may fall to 1
         only during the first half of the sweeps: tokens change topics easily at first, and topics
@@ -145,17 +145,6 @@ class Sweeps:
                     alpha = with_share(self.alpha, common, share)
                     self.alpha = alpha * max(least / self.alpha.sum(), 1.0)
             yield done
-
-
-def run_closing_sweeps(plan: Plan, state: State, collection: Any) -> Iterator[Updated]:
-    """Sweep a collection from the learned topics; yield after each sweep.
-
-    The weights always hold the current average: an interruption loses a single sweep.
-    """
-    for done in Sweeps(plan, state, collection, plan.alpha).anneal(plan.schedule.n_sweeps):
-        state.n_updates += 1
-        state.n_docs_seen += collection.n_docs
-        yield done
 
 
 def too_small() -> InputError:

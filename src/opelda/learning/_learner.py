@@ -20,7 +20,7 @@ from opelda.corpus._kinds import are_documents
 from opelda.engines import A_PASS
 from opelda.engines.seam import Documents, enlarged
 from opelda.errors import InputError
-from opelda.learning._closing_sweeps import HeldCollection, run_closing_sweeps
+from opelda.learning._closing_sweeps import HeldCollection, Sweeps
 from opelda.learning._curve import Sample, drawn
 from opelda.learning._input_counts import as_corpus, counts_of, vocabulary_for
 from opelda.learning._listeners import Reporter, Run
@@ -147,9 +147,7 @@ class Learner(EditsTopics, LearnsStreams, BaseEstimator):  # type: ignore[misc] 
         whole("validate_every", validate_every)
         with self._all_or_nothing():
             plan = self._plan()
-            X = as_corpus(X, vocabulary, self.n_jobs)
-            matrix = self._validated(X.X if isinstance(X, Corpus) else X, reset=True)
-            words = vocabulary_for(X, vocabulary, matrix.shape[1])
+            matrix, words = self._counted(X, vocabulary)
             held_out: Any = None
             if validation is not None:
                 held_out = self._validated(counts_of(validation, words), reset=False)
@@ -168,9 +166,7 @@ class Learner(EditsTopics, LearnsStreams, BaseEstimator):  # type: ignore[misc] 
             n_docs = (documents if collection is None else collection).n_docs
             self._state = state = self._begun(plan, documents, words)
             state.population = n_docs
-        sample = None
-        if held_out is None:
-            sample = Sample(documents, schedule.batch_size, n_passes, n_sweeps)
+        sample = Sample(documents, schedule.batch_size, n_passes, n_sweeps)
         reporter = Reporter(
             self,
             plan.listeners,
@@ -179,12 +175,15 @@ class Learner(EditsTopics, LearnsStreams, BaseEstimator):  # type: ignore[misc] 
             n_sweeps=n_sweeps,
             validation=None if held_out is None else lambda: held_out,
             validate_every=validate_every,
-            sample=sample,
+            sample=sample if held_out is None else None,
             run=run,
         )
         with plan.listeners(self):
             self._go_through(plan, documents, collection, reporter)
-        self._measure_coherence(matrix, documents, n_passes + n_sweeps)
+        if matrix.shape[1] > 1:  # words: there are pairs
+            n_counted = max(LEAST_COUNTED, documents.n_docs * (n_passes + n_sweeps) // 4)
+            counted = matrix if documents.n_docs <= n_counted else drawn(documents, n_counted)
+            state.coherence = coherence(heaviest_words(self, min(10, matrix.shape[1])), counted)
 
     def _begun(self, plan: Plan, documents: Documents, words: Vocabulary | None) -> State:
         state = plan.start(documents.n_words)
@@ -212,19 +211,12 @@ class Learner(EditsTopics, LearnsStreams, BaseEstimator):  # type: ignore[misc] 
             if collection is None:
                 tokens = plan.engine.tokens(documents, plan.n_topics)
                 collection = HeldCollection(plan.engine, tokens)
-            sweeps = run_closing_sweeps(plan, state, collection)
+            sweeps = Sweeps(plan, state, collection, plan.alpha).anneal(schedule.n_sweeps)
             for n_pass, done in enumerate(sweeps, schedule.n_passes + 1):
+                state.n_updates += 1
+                state.n_docs_seen += collection.n_docs
                 if reporter.tell(done, n_pass, collection.n_docs):
                     return
-
-    def _measure_coherence(
-        self, matrix: sparse.csr_array, documents: Documents, n_views: int
-    ) -> None:
-        n_docs, n_words = matrix.shape
-        if n_words > 1:
-            n_counted = max(LEAST_COUNTED, n_docs * n_views // 4)
-            counted = matrix if n_docs <= n_counted else drawn(documents, n_counted)
-            self._state.coherence = coherence(heaviest_words(self, min(10, n_words)), counted)
 
     def fit_transform(self, X: Any, y: Any = None, **options: Any) -> Any:
         """Learn topics and return the mixtures of the same documents."""
@@ -249,9 +241,7 @@ class Learner(EditsTopics, LearnsStreams, BaseEstimator):  # type: ignore[misc] 
             plan = self._plan(state)
             if state is None:
                 self._check_one_run()
-                X = as_corpus(X, None, self.n_jobs)
-                matrix = self._validated(X.X if isinstance(X, Corpus) else X, reset=True)
-                words = vocabulary_for(X, None, matrix.shape[1])
+                matrix, words = self._counted(X, None)
                 plan = self._with_seeds(plan, words, matrix)
                 self._state = state = plan.start(matrix.shape[1])
                 state.vocabulary = words
@@ -274,9 +264,7 @@ class Learner(EditsTopics, LearnsStreams, BaseEstimator):  # type: ignore[misc] 
         try:
             yield
         except BaseException:
-            for name in set(self.__dict__) - set(before):
-                del self.__dict__[name]
-            self.__dict__.update(before)
+            self.__dict__ = before
             raise
 
     def _checked(self, X: Any) -> sparse.csr_array:
@@ -285,23 +273,20 @@ class Learner(EditsTopics, LearnsStreams, BaseEstimator):  # type: ignore[misc] 
             check_words_rest(self)
         return self._validated(counts_of(X, self._state.vocabulary), reset=False)
 
+    def _counted(self, X: Any, vocabulary: Any) -> tuple[sparse.csr_array, Vocabulary | None]:
+        """Return new documents as validated counts, and the words of their columns."""
+        X = as_corpus(X, vocabulary, self.n_jobs)
+        matrix = self._validated(X.X if isinstance(X, Corpus) else X, reset=True)
+        return matrix, vocabulary_for(X, vocabulary, matrix.shape[1])
+
     def _validated(self, X: Any, *, reset: bool) -> sparse.csr_array:
         """Validate counts for scikit-learn, then for kernels."""
-        if reset or not self._is_like_before(X):
+        # scikit-learn's checks, which take longer than one document, accept all of these
+        is_valid = isinstance(X, sparse.csr_array) and not reset and X.shape[0] > 0
+        is_valid = is_valid and X.shape[1] == self.n_features_in_
+        if not is_valid or hasattr(self, "feature_names_in_"):
             X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype="numeric")
         return counts(X)
-
-    def _is_like_before(self, X: Any) -> bool:
-        """Return whether X certainly passes scikit-learn's checks, which are slow.
-
-        A sparse matrix has no names of columns, and `counts` validates its values.
-        """
-        return (
-            isinstance(X, sparse.csr_array)
-            and X.shape[0] > 0
-            and X.shape[1] == self.n_features_in_
-            and not hasattr(self, "feature_names_in_")
-        )
 
     @property
     def _n_features_out(self) -> int:
