@@ -8,18 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opelda._validation import flag, real_array, seed, whole
-from opelda.engines import AN_INFERENCE, Engine, get_engine
-from opelda.engines.seam import (
-    Accuracy,
-    Chosen,
-    Documents,
-    Prior,
-    Rule,
-    Step,
-    Task,
-    Updated,
-    extended,
-)
+from opelda.engines import AN_INFERENCE, Engine, get_engine, seam
 from opelda.errors import InputError
 from opelda.inference import EM, OPE, Method, PerToken
 from opelda.inference._infer import as_method, as_prior
@@ -65,8 +54,8 @@ class Schedule:
 class UpdateBatch:
     """The documents of an update."""
 
-    documents: Documents
-    chosen: Chosen = None  # their numbers; None for all documents
+    documents: seam.Documents
+    chosen: seam.Chosen = None  # their numbers; None for all documents
     n_pass: int = 1
     is_new: bool = False  # they add to the population
     n_unknown_tokens: float = 0.0
@@ -83,7 +72,7 @@ class Plan:
 
     n_topics: int
     method: Method
-    rule: Rule | Sampler
+    rule: seam.Rule | Sampler
     alpha: NDArray[np.float64]  # (K,)
     learns_prior: bool  # closing sweeps adapt alpha
     word_prior: Any  # the given eta, whose shape depends on the number of words
@@ -97,7 +86,7 @@ class Plan:
     def start(self, n_words: int, n_given: int = 0) -> State:
         """Draw random topics; an eta per word covers the first `n_given` words, if given."""
         prior = as_word_prior(self.word_prior, self.n_topics, n_given or n_words)
-        prior = extended(prior, n_words)
+        prior = seam.extended(prior, n_words)
         weights = self.engine.random_weights(n_words, self.n_topics, prior, self.seed)
         state = State(weights, self.seed)
         if self.seeds is not None:
@@ -113,7 +102,7 @@ class Plan:
         pull = self.seeds.pull(state.vocabulary, state.weights.n_words)
         return replace(pull, limits=limits) if len(pull.columns) else None
 
-    def passes(self, documents: Documents) -> Iterator[UpdateBatch]:
+    def passes(self, documents: seam.Documents) -> Iterator[UpdateBatch]:
         """Yield the batches of all passes; every pass has its own order."""
         size = self.schedule.batch_size
         for n_pass in range(1, self.schedule.n_passes + 1):
@@ -121,13 +110,13 @@ class Plan:
             for first in range(0, documents.n_docs, size):
                 yield UpdateBatch(documents, order[first : first + size], n_pass)
 
-    def once(self, documents: Documents) -> Iterator[UpdateBatch]:
+    def once(self, documents: seam.Documents) -> Iterator[UpdateBatch]:
         """Yield the batches of new documents, in order."""
         numbers, size = np.arange(documents.n_docs), self.schedule.batch_size
         for first in range(0, documents.n_docs, size):
             yield UpdateBatch(documents, numbers[first : first + size], is_new=True)
 
-    def update(self, state: State, batch: UpdateBatch) -> Updated | None:
+    def update(self, state: State, batch: UpdateBatch) -> seam.Updated | None:
         """Infer the mixtures of a batch and update the topics; return None for no words."""
         t, schedule, rule = state.n_updates + 1, self.schedule, self.rule
         population = schedule.population
@@ -136,8 +125,8 @@ class Plan:
         rho = float((t + schedule.offset) ** -schedule.decay) if rule.decays else 1.0
         engine, weights = self.engine, state.weights
         documents, chosen = batch.documents, batch.chosen
-        task = Task(self.method, self.alpha, state.seed | t << 32)
-        step = Step(t, rho, population, state.seed)
+        task = seam.Task(self.method, self.alpha, state.seed | t << 32)
+        step = seam.Step(t, rho, population, state.seed)
         before = weights.n_updates
         with state.lock.writing():
             pull = self.pull(state)
@@ -213,7 +202,7 @@ class Parameters:
         by_ope = learned_by in (None, "ope", OPE) or isinstance(learned_by, OPE)
         return EM() if given is None and by_ope else self._inference()
 
-    def _accuracy(self) -> Accuracy | None:
+    def _accuracy(self) -> seam.Accuracy | None:
         """Return the required accuracy of `transform`."""
         return accuracy_of(self.max_loss)
 
@@ -297,7 +286,7 @@ class Parameters:
             )
 
 
-def as_word_prior(value: Any, n_topics: int, n_words: int) -> Prior:
+def as_word_prior(value: Any, n_topics: int, n_words: int) -> seam.Prior:
     """Return eta in the form of weights: a number, (V,) or transposed (V, K); None is 1/K."""
     if value is None:
         return 1.0 / n_topics

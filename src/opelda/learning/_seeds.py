@@ -21,19 +21,7 @@ from scipy import sparse
 
 from opelda._validation import number
 from opelda.corpus import Tokenizer, Vocabulary
-from opelda.engines.seam import (
-    Chosen,
-    Documents,
-    Engine,
-    Rule,
-    Statistics,
-    Step,
-    Task,
-    TokenCounts,
-    Updated,
-    Weights,
-    tokens_of,
-)
+from opelda.engines import seam
 from opelda.errors import DataWarning, InputError, warn
 from opelda.learning.editing._topic_labels import changed_labels
 
@@ -96,18 +84,18 @@ class Pull:
 
     def update(
         self,
-        engine: Engine,
-        weights: Weights,
-        documents: Documents,
-        task: Task,
-        rule: Rule,
-        step: Step,
-        chosen: Chosen,
-    ) -> Updated | None:
+        engine: seam.Engine,
+        weights: seam.Weights,
+        documents: seam.Documents,
+        task: seam.Task,
+        rule: seam.Rule,
+        step: seam.Step,
+        chosen: seam.Chosen,
+    ) -> seam.Updated | None:
         """Update topics by documents and their seed words; see `Engine.update`."""
         started = perf_counter()
 
-        def sums(chosen: Chosen) -> Statistics:
+        def sums(chosen: seam.Chosen) -> seam.Statistics:
             return engine.statistics(weights, documents, task, divide=rule.divide, chosen=chosen)
 
         if self.limits:
@@ -119,14 +107,14 @@ class Pull:
             return None
         solved = perf_counter()
         engine.apply(weights, self.on_statistics(found), rule, step)
-        return Updated(step.rho, solved - started, perf_counter() - solved, np.nan)
+        return seam.Updated(step.rho, solved - started, perf_counter() - solved, np.nan)
 
     def _limited(
         self,
-        documents: Documents,
+        documents: seam.Documents,
         rows: NDArray[np.intp],
-        sums: Callable[[NDArray[np.intp]], Statistics],
-    ) -> Statistics:
+        sums: Callable[[NDArray[np.intp]], seam.Statistics],
+    ) -> seam.Statistics:
         """Sum up documents, and limit documents without a seed word of a topic in that topic."""
         holds = self.holds(sparse.csr_array(documents.matrix[rows])).toarray() > 0
         # a document with seed words of several topics counts for the rarest theme
@@ -148,28 +136,28 @@ class Pull:
             found.mass[topic] = mass + share * (found.mass[topic] - mass)
         return found
 
-    def on_counts(self, counts: TokenCounts) -> TokenCounts:
+    def on_counts(self, counts: seam.TokenCounts) -> seam.TokenCounts:
         """Return counts with the weight of the seed words."""
         return self._added(counts, self._of_counts(counts))
 
-    def at_least(self, counts: TokenCounts) -> TokenCounts:
+    def at_least(self, counts: seam.TokenCounts) -> seam.TokenCounts:
         """Return counts in which the seed words have at least their weight."""
         has = counts.cells[self.columns].toarray()[np.arange(len(self.topics)), self.topics]
         return self._added(counts, np.maximum(self._of_counts(counts) - has, 0.0))
 
-    def _of_counts(self, counts: TokenCounts) -> Array:
+    def _of_counts(self, counts: seam.TokenCounts) -> Array:
         seen = np.asarray(counts.cells[self.columns].sum(axis=1), np.float64)
         return self._weights(seen, float(counts.cells.sum()) / counts.n_topics)
 
-    def _added(self, counts: TokenCounts, more: Array) -> TokenCounts:
+    def _added(self, counts: seam.TokenCounts, more: Array) -> seam.TokenCounts:
         parts = np.rint(more).astype(np.int64), (self.columns, self.topics)
         cells = sparse.csr_array(sparse.coo_array(parts, shape=counts.cells.shape))
-        return counts + TokenCounts(cells, counts.shift)
+        return counts + seam.TokenCounts(cells, counts.shift)
 
-    def on_statistics(self, found: Statistics) -> Statistics:
+    def on_statistics(self, found: seam.Statistics) -> seam.Statistics:
         """Return statistics with the weight of the seed words."""
         words, n_topics = np.unique(self.columns), len(found.mass)
-        found += Statistics(words, np.zeros((len(words), n_topics)), np.zeros(n_topics), 0)
+        found += seam.Statistics(words, np.zeros((len(words), n_topics)), np.zeros(n_topics), 0)
         at = np.searchsorted(found.words, self.columns)
         more = self._weights(found.values[at].sum(axis=1), float(found.mass.sum()) / n_topics)
         np.add.at(found.values, (at, self.topics), more)
@@ -210,11 +198,11 @@ class Anchors:
         first, lengths = tokens.first[docs], np.diff(tokens.first)[docs]
         ends = np.cumsum(lengths)
         numbers = np.repeat(first - ends + lengths, lengths) + np.arange(lengths.sum())
-        words = np.repeat(rows.words, tokens_of(rows.counts))[numbers]
+        words = np.repeat(rows.words, seam.tokens_of(rows.counts))[numbers]
         units = tokens.token_units()[numbers]
         return cls(tokens, numbers, np.repeat(topics, lengths), words, units, pull.n_seeded)
 
-    def limit(self, counts: TokenCounts) -> TokenCounts:
+    def limit(self, counts: seam.TokenCounts) -> seam.TokenCounts:
         """Limit the weight of other documents in seeded topics."""
         topics: NDArray[np.uint16] = self.collection.topics
         own = topics[self.numbers] == self.topics
@@ -225,7 +213,7 @@ class Anchors:
         others = sparse.csr_array(seeded - anchored)
         share = _allowed(*(np.asarray(each.sum(axis=0), np.float64) for each in (anchored, others)))
         others.data -= np.rint(others.data * share[others.indices]).astype(np.int64)
-        return counts - TokenCounts(others, counts.shift)
+        return counts - seam.TokenCounts(others, counts.shift)
 
 
 def _allowed(anchored: Any, others: Any) -> Any:

@@ -11,18 +11,7 @@ from sklearn.exceptions import NotFittedError
 from opelda._validation import choice, flag, whole
 from opelda._word_ranking import RANKS, Rank, best_words, heaviest, word_factors
 from opelda.corpus import Vocabulary
-from opelda.engines.seam import (
-    EVERYTHING,
-    FEW_TOPICS,
-    MIXTURES,
-    SPARSE,
-    Documents,
-    Solution,
-    Task,
-    Wanted,
-    take_documents,
-    where_it_was,
-)
+from opelda.engines import seam
 from opelda.errors import InputError
 from opelda.inference import Inference, Method, Topics
 from opelda.inference._infer import as_inference, as_method, as_prior, as_task, missed
@@ -147,11 +136,11 @@ class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which 
             ``set_output(transform="pandas")`` a frame: topic labels name its columns, and the
             corpus's names or the index of X its rows.
         """
-        documents, found, task = self._inferred(X, MIXTURES, FEW_TOPICS)
+        documents, found, task = self._inferred(X, seam.MIXTURES, seam.FEW_TOPICS)
         missed(found, task.accuracy)
         theta = found.as_csr() if self.sparse_output else found.theta
         dtype = np.float64 if documents.dtype == np.float64 else np.float32
-        return where_it_was(theta.astype(dtype, copy=False), X)
+        return seam.where_it_was(theta.astype(dtype, copy=False), X)
 
     def infer(self, X: Any) -> Inference:
         """Infer the mixtures of `transform` with certificates, as `opelda.inference.infer` does.
@@ -160,17 +149,19 @@ class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which 
         ----------
         X : as for `transform`
         """
-        _, found, task = self._inferred(X, EVERYTHING, SPARSE)
+        _, found, task = self._inferred(X, seam.EVERYTHING, seam.SPARSE)
         return as_inference(found, task, self.sparse_output, X)
 
-    def _inferred(self, X: Any, wanted: Wanted, of_few: Wanted) -> tuple[Documents, Solution, Task]:
+    def _inferred(
+        self, X: Any, wanted: seam.Wanted, of_few: seam.Wanted
+    ) -> tuple[seam.Documents, seam.Solution, seam.Task]:
         """Infer; request `of_few` instead for mixtures that are sparse."""
         state = self._learned()
         with state.lock:
             self._check_topics(state)
             few = flag("sparse_output", self.sparse_output)
             copied = few or hasattr(self, "feature_names_in_")
-            engine, documents = take_documents(
+            engine, documents = seam.take_documents(
                 X, state.weights.n_words, self._engine, self._checked, in_place=not copied
             )
             alpha = as_prior(self.doc_topic_prior, state.weights.n_topics)
