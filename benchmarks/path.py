@@ -19,6 +19,7 @@ from pathlib import Path
 import opelda
 from opelda.corpus import read, stream
 from opelda.engines import CPUEngine
+from opelda.engines.cpu import _tables as _cpu_tables
 from opelda.engines.cpu import _updates as _cpu_updates
 from opelda.learning import _learner
 from opelda.learning._plan import Plan
@@ -60,9 +61,9 @@ def watched(clock: Clock, fit):
     parts = {
         (_cpu_updates, "gathered"): "gathering",
         (_cpu_updates, "transposed"): "transposing",
-        (CPUEngine, "_batch_topics"): "laying out",
-        (CPUEngine, "_explained"): "inference",
-        (_cpu_updates, "add"): "statistics",
+        (_cpu_tables, "topic_rows"): "laying out",
+        (CPUEngine, "_solve"): "inference",
+        (_cpu_updates.Explained, "add"): "statistics",
         (Plan, "update"): "updates",
         (_learner.Learner, "_validated"): "checking X",
         (Plan, "start"): "random start",

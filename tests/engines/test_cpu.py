@@ -167,7 +167,7 @@ def test_topics_too_large_to_keep_are_laid_out_for_some_documents_at_a_time(
         return found
 
     whole = inferred(weights)
-    assert weights.derived is not None
+    assert weights._derived is not None
     monkeypatch.setattr(_cpu_tables, "MOST_BYTES", 0)
     for chunk in (1, 7, 40, 100):
         monkeypatch.setattr(_cpu, "CHUNK", chunk)
@@ -175,7 +175,7 @@ def test_topics_too_large_to_keep_are_laid_out_for_some_documents_at_a_time(
         assert same_bytes(inferred(weights), whole)
         certificate = engine.certify(weights, documents, whole.theta, task.alpha)
         engine.read(weights)
-        assert weights.derived is None
+        assert weights._derived is None
     if whole.certificate is not None:
         for name in TERMS:
             ours, theirs = (getattr(c, name) for c in (certificate, whole.certificate))
@@ -223,10 +223,10 @@ def test_a_table_that_was_made_while_the_weights_changed_is_not_kept(monkeypatch
     with monkeypatch.context() as patch:
         patch.setattr(_cpu_tables, "topic_rows", topic_rows)
         before = engine.read(weights)
-    assert weights.derived is None
+    assert weights._derived is None
     assert not np.allclose(before, engine.read(weights))
-    assert weights.derived is not None
-    assert pickle.loads(pickle.dumps(weights)).derived is None
+    assert weights._derived is not None
+    assert pickle.loads(pickle.dumps(weights))._derived is None
 
 
 def test_words_that_the_weights_do_not_have_never_reach_the_kernels():

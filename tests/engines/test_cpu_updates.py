@@ -10,9 +10,8 @@ from scipy import sparse
 from scipy.special import polygamma, psi
 
 from opelda.engines import CPUEngine
-from opelda.engines.cpu import _updates as _cpu_updates
 from opelda.engines.cpu._tables import TopicTable, padded_rows, topic_rows
-from opelda.engines.cpu._updates import add, mass, transposed
+from opelda.engines.cpu._updates import Explained, transposed
 from opelda.engines.seam import Documents, Picks, Solution, Step, Wanted
 from opelda.errors import InputError
 from opelda.inference import EM, OPE, VB
@@ -110,7 +109,8 @@ def test_a_batch_is_added(every_instruction_set, seed, n_topics, kind, divide):
     kept = padded_rows(host.rows, n_topics)
     before = kept.astype(np.float64)
 
-    grown = add(kept, batch.words, batch, table, solution, divide=divide, gain=gain, n_threads=2)
+    explained = Explained(batch, table, solution, divide, n_threads=2)
+    grown = explained.add(kept, batch.words, gain)
 
     beta = np.zeros((n_topics, n_words))
     beta[:, batch.words] = table.rows[:, :n_topics].T
@@ -124,8 +124,7 @@ def test_a_batch_is_added(every_instruction_set, seed, n_topics, kind, divide):
     assert not kept[:, n_topics:].any()
     actual = (kept - before).sum(axis=0)[:n_topics]
     np.testing.assert_allclose(grown, actual, rtol=1e-12, atol=1e-12)
-    total = mass(solution, batch.tokens, n_topics)
-    np.testing.assert_allclose(total, X.sum(axis=1) @ theta, rtol=1e-5, atol=1e-12)
+    np.testing.assert_allclose(explained.mass(), X.sum(axis=1) @ theta, rtol=1e-5, atol=1e-12)
 
 
 @given(SEEDS, N_TOPICS, st.sampled_from([OPE(15), OPE(15, init="random"), EM()]), st.booleans())
@@ -143,8 +142,7 @@ def test_picks_say_what_the_mixture_says(seed, n_topics, method, divide):
     sums = []
     for solution in (found, replace(found, picks=None, theta=mixtures(found.picks))):
         empty = np.zeros((50, table.rows.shape[1]), np.float32)
-        options = {"divide": divide, "gain": np.ones(n_topics), "n_threads": 1}
-        add(empty, batch.words, batch, table, solution, **options)
+        Explained(batch, table, solution, divide).add(empty, batch.words, np.ones(n_topics))
         sums.append(empty)
     np.testing.assert_allclose(*sums, rtol=1e-5, atol=1e-12)
 
@@ -164,8 +162,8 @@ def test_bytes_do_not_depend_on_threads(every_instruction_set, kind, logs):
         made = [table.rows, table.mean, kept]
         for divide in (False, True):
             gain = np.full(21, 0.7)
-            options = {"divide": divide, "gain": gain, "n_threads": n_threads}
-            made.append(add(kept, batch.words, batch, table, solution, **options))
+            explained = Explained(batch, table, solution, divide, n_threads)
+            made.append(explained.add(kept, batch.words, gain))
         results.add(b"".join(a.tobytes() for a in made))
     assert len(results) == 1
 
@@ -176,11 +174,13 @@ def test_an_update_that_is_interrupted_while_it_adds_is_counted(monkeypatch, num
     weights, documents = ENGINE.random_weights(50, 7, 0.1, 3), Documents(make_documents(rng, 9, 50))
     before = weights.host().rows.copy()
 
-    def interrupted(*given, **options):
-        add(*given, **options)
+    add = Explained.add
+
+    def interrupted(*given):
+        add(*given)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(_cpu_updates, "add", interrupted)
+    monkeypatch.setattr(Explained, "add", interrupted)
     with pytest.raises(KeyboardInterrupt):
         ENGINE.update(weights, documents, make_task(7), Online(), Step(number, 0.5, 9.0, 3))
     rows = weights.host().rows
@@ -197,10 +197,10 @@ def test_a_batch_of_nothing():
     solution = Solution(np.full((3, 21), np.nan, np.float32), np.zeros(3, np.int32))
     kept = padded_rows(host.rows, 21)
     before = kept.copy()
-    options = {"divide": True, "gain": np.ones(21), "n_threads": 2}
-    assert np.array_equal(add(kept, batch.words, batch, table, solution, **options), np.zeros(21))
+    explained = Explained(batch, table, solution, divide=True, n_threads=2)
+    assert np.array_equal(explained.add(kept, batch.words, np.ones(21)), np.zeros(21))
     assert np.array_equal(kept, before)
-    assert np.array_equal(mass(solution, batch.tokens, 21), np.zeros(21))
+    assert np.array_equal(explained.mass(), np.zeros(21))
 
 
 @given(SEEDS, st.integers(1, 20))

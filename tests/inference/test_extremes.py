@@ -8,7 +8,7 @@ from scipy import sparse
 
 from opelda import TopicModel
 from opelda.engines.cpu._tables import TopicTable
-from opelda.engines.cpu._updates import add, transposed
+from opelda.engines.cpu._updates import Explained, transposed
 from opelda.engines.seam import Documents, Solution
 from opelda.errors import InputError
 from opelda.inference import METHODS, OPE, Topics, infer
@@ -191,8 +191,7 @@ def test_words_that_a_mixture_excludes_add_nothing():
     batch = transposed(Documents(X).part(), 3, 1)
     theta = np.array([[1, 0], [0, 1], [1, 0]], np.float32)
     kept, solution = np.zeros((3, 16), np.float32), Solution(theta, np.zeros(3, np.int32))
-    options = {"divide": True, "gain": np.ones(2), "n_threads": 1}
-    add(kept, batch.words, batch, table, solution, **options)
+    Explained(batch, table, solution, divide=True).add(kept, batch.words, np.ones(2))
     np.testing.assert_allclose(kept[:, :2], [[14, 0], [6, 0], [0, 3]], rtol=1e-6)
 
 

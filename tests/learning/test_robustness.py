@@ -24,7 +24,7 @@ every_learner = pytest.mark.parametrize("cls", SOME)
 
 def fails_once(monkeypatch, when):
     """Let the adding of statistics be interrupted at a call, before or after its work."""
-    real, calls = _cpu_updates.add, []
+    real, calls = _cpu_updates.Explained.add, []
 
     def add(*arguments, **options):
         calls.append(1)
@@ -35,7 +35,7 @@ def fails_once(monkeypatch, when):
             raise KeyboardInterrupt
         return grown
 
-    monkeypatch.setattr(_cpu_updates, "add", add)
+    monkeypatch.setattr(_cpu_updates.Explained, "add", add)
 
 
 @every_learner

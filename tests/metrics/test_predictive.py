@@ -138,7 +138,7 @@ def test_nothing_else_decides(monkeypatch):
     assert log_predictive_probability(MADE.topics, MADE.X, n_jobs=2, **options) == expected
     assert log_predictive_probability(MADE.topics, MADE.X.toarray(), **options) == expected
     assert log_predictive_probability(MADE.topics, MADE.X, random_state=6).macro != expected.macro
-    monkeypatch.setattr("opelda.engines._numpy_scores.WEIGHTS_AT_ONCE", 7)
+    monkeypatch.setattr("opelda.engines.seam.PREDICTED_AT_ONCE", 7)
     assert log_predictive_probability(MADE.topics, MADE.X, **options) == expected
 
 

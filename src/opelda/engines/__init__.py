@@ -14,8 +14,8 @@ from typing import Any
 from opelda._names import ENGINES
 from opelda._native import watched as watched  # interruptible native calls: `serve` bounds them
 from opelda._validation import threads
+from opelda.engines._reference import ReferenceEngine
 from opelda.engines.cpu._engine import CPUEngine
-from opelda.engines.reference._engine import ReferenceEngine
 from opelda.engines.seam import Engine, Weights
 from opelda.errors import EngineError, InputError
 

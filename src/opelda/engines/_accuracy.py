@@ -37,7 +37,8 @@ def kept(
     asked = accuracy or Accuracy()
     limits = asked.limits(n_tokens)
     some = np.flatnonzero((loss > (np.minimum(limits, CLOSE) if close else limits)) & ~rows.empty)
-    exact = None if task.exact is None else task.exact(**vars(asked.at_most(CLOSE)))
+    most = min(asked.max_loss, CLOSE)
+    exact = None if task.exact is None else task.exact(most, asked.max_loss_per_token)
     if len(some) and exact != task.method:
         assert exact is not None
         best = _bounded(infer, rows.take(some), replace(task, method=exact), wanted)

@@ -7,7 +7,6 @@ same numbers, and a document's never depend on its neighbours.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,7 +15,6 @@ from scipy import sparse
 
 from opelda._validation import SMALLEST_COUNT
 
-HASHED_AT_ONCE = 16_384  # documents: their counts may have to be converted
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 # Numbers of documents, or None for all of them.
@@ -52,9 +50,7 @@ class Documents:
 
     def content_keys(self) -> NDArray[np.uint64]:
         """Return a key per document, of its words and counts alone."""
-        ends = [*range(0, self.n_docs, HASHED_AT_ONCE), self.n_docs]
-        parts = [self._hashed(self.part(first, last)) for first, last in pairwise(ends)]
-        return np.concatenate((np.zeros(0, np.uint64), *parts))
+        return self._hashed(self.part())
 
     @cached_property
     def keys(self) -> NDArray[np.uint64]:

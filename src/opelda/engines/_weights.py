@@ -33,8 +33,7 @@ class HostWeights:
 class Weights:
     """Weights that an engine owns: rows per word, their sums per topic, and the prior's share.
 
-    Rules and streams change them by the methods here; engines add statistics to `rows` after
-    `begin_change`. Nobody else touches the arrays.
+    Rules and streams change them by the methods here; engines add to `rows` after `begin_change`.
     """
 
     def __init__(
@@ -64,18 +63,15 @@ class Weights:
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_derived": None}  # whoever gets a copy makes tables of its own
 
-    @property
-    def derived(self) -> Any:
-        """The table that an engine made of the weights as they are now, or None."""
-        kept = self._derived
-        return kept[1] if kept is not None and kept[0] == self.version else None
-
-    def keep(self, table: Any, version: int) -> None:
-        """Keep a table that was made of the weights of a version, until they change.
-
-        Other threads may be changing them meanwhile: a table of an older version is never used.
-        """
-        self._derived = version, table
+    def derived(self, make: Callable[[], Any], *, keep: bool = True) -> Any:
+        """Return the table that an engine makes of the weights; keep it until they change."""
+        kept, version = self._derived, self.version  # another thread may change them meanwhile
+        if kept is not None and kept[0] == version:
+            return kept[1]
+        table = make()
+        if keep and version == self.version:
+            self._derived = version, table
+        return table
 
     def touch(self) -> None:
         """Say that a change begins or has ended."""
@@ -108,10 +104,7 @@ class Weights:
         return HostWeights(rows, prior, self.scale, self.prior_weight, self.sums)
 
     def begin_change(self) -> None:
-        """Make the rows writable (arrays of another process come read-only), drop derived tables.
-
-        To be called before anything is changed, and `touch` after it.
-        """
+        """Make the rows writable, for arrays of another process are read-only; `touch` follows."""
         self.touch()
         if not self._room.flags.writeable:
             self._room = np.array(self._room)
@@ -124,7 +117,7 @@ class Weights:
             self._rescale(np.full(self.n_topics, self.scale))
 
     def normalise(self) -> None:
-        """Make every topic's rows sum to 1, where they have drifted far from it."""
+        """Make every topic's rows sum to 1, where their sums have become tiny."""
         if self.scale < SMALLEST_SCALE or (self.scale * self.sums).min() < SMALLEST_SCALE:
             self._rescale(1.0 / self.sums)
 
@@ -140,8 +133,8 @@ class Weights:
     ) -> None:
         """Become (1 - share) of these weights, and `share` of counts, with all of the prior.
 
-        `add` adds the counts, times a factor, to rows and returns how much their sums grow. What it
-        needs is there before anything is given up: an interruption leaves weights that add up.
+        `add` adds the counts, times a factor, to rows and returns the growth of their sums. An
+        interruption leaves weights that add up.
         """
         self.begin_change()
         scale = self.scale * (1.0 - share)
@@ -164,9 +157,9 @@ class Weights:
             raise
 
     def remake(self, make: Callable[[slice, NDArray[np.float64]], NDArray[np.float64]]) -> None:
-        """Give every word new weights; `make` makes those of some words out of lambda (n, K).
+        """Give every word new weights, the prior's share included: `make` has their lambda (n, K).
 
-        They hold the prior's share. An interruption before the last of them changes nothing.
+        An interruption before the last of them changes nothing.
         """
         room = np.zeros_like(self._room)
         for first in range(0, self.n_words, WORDS_AT_ONCE):
@@ -243,8 +236,12 @@ class Weights:
         self.touch()
 
     def _add_up(self) -> NDArray[np.float64]:
-        sums: NDArray[np.float64] = self.rows[:, : self.n_topics].sum(axis=0, dtype=np.float64)
-        return sums
+        return _sum_of(self.rows, self.n_topics)
+
+
+def _sum_of(rows: NDArray[Any], n_topics: int) -> NDArray[np.float64]:
+    sums: NDArray[np.float64] = rows[:, :n_topics].sum(axis=0, dtype=np.float64)
+    return sums
 
 
 def prior_sums(prior: Prior, n_words: int, n_topics: int) -> NDArray[np.float64] | float:
@@ -253,8 +250,7 @@ def prior_sums(prior: Prior, n_words: int, n_topics: int) -> NDArray[np.float64]
         return prior * n_words
     if prior.ndim == 1:
         return float(prior.sum(dtype=np.float64))
-    sums: NDArray[np.float64] = prior[:, :n_topics].sum(axis=0, dtype=np.float64)
-    return sums
+    return _sum_of(prior, n_topics)
 
 
 def extended(prior: Prior, n_words: int) -> Prior:

@@ -1,13 +1,13 @@
-"""The seam between engines and what runs on them: an engine's protocol, and the types it speaks.
+"""What engines and what runs on them say to each other: settings, tasks, rules, and `Engine`.
 
-The one module that methods, rules and learners import from; docs/architecture.md has the calls of
-an engine as one table, to write an engine from.
+The one module of engines that methods, rules and learners import from.
 """
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Protocol, TypeAlias
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,7 +51,6 @@ from opelda.engines._tokens import (
     unit_of,
 )
 from opelda.engines._weights import (
-    SMALLEST_SCALE,
     WORDS_AT_ONCE,
     HostWeights,
     Prior,
@@ -60,9 +59,17 @@ from opelda.engines._weights import (
     prior_sums,
 )
 
+SMALLEST = 1e-30  # of a word's probability under a mixture, and of a share, as logarithms take it
+NEAR = 1e-9  # rows that are no farther from each other hold the same words
+PREDICTED_AT_ONCE = 2**22  # probabilities
+
+
+class KernelSettings:
+    """The parameters of one kernel, the same for all documents and topics."""
+
 
 @dataclass(frozen=True)
-class OPESettings:
+class OPESettings(KernelSettings):
     """A walk of OPE of S moves, by one of R sequences; see `opelda.inference.ope`."""
 
     a: NDArray[np.float32]  # (R, S): the weight of the likelihood's gradient at each move
@@ -82,7 +89,7 @@ class OPESettings:
 
 
 @dataclass(frozen=True)
-class EMSettings:
+class EMSettings(KernelSettings):
     """Iterations of EM, on the `n_kept` topics that explain most."""
 
     n_iter: int
@@ -90,15 +97,26 @@ class EMSettings:
 
 
 @dataclass(frozen=True)
-class ExactSettings:
-    """The most nats that a mixture may be behind the likeliest one, a document and a token."""
+class Accuracy:
+    """The most nats that a mixture may be behind the most likely one: a document, and a token."""
 
-    max_loss: float
-    max_loss_per_token: float = float("inf")
+    max_loss: float = np.inf
+    max_loss_per_token: float = np.inf
+
+    def limits(self, n_tokens: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return what each document may lose."""
+        each = np.full(len(n_tokens), self.max_loss)
+        if np.isfinite(self.max_loss_per_token):
+            each = np.minimum(each, self.max_loss_per_token * n_tokens)
+        return each
+
+
+class ExactSettings(Accuracy, KernelSettings):
+    """The accuracy at which Exact stops."""
 
 
 @dataclass(frozen=True)
-class VBSettings:
+class VBSettings(KernelSettings):
     """Iterations at most, when to stop, and the first gamma (K,) where it is not alpha + N/K."""
 
     n_iter: int
@@ -107,7 +125,7 @@ class VBSettings:
 
 
 @dataclass(frozen=True)
-class CVB0Settings:
+class CVB0Settings(KernelSettings):
     """Passes thrown away and averaged; the rate of visit t is scale / (offset + t)^decay."""
 
     burn_in: int
@@ -118,7 +136,7 @@ class CVB0Settings:
 
 
 @dataclass(frozen=True)
-class CVBSettings:
+class CVBSettings(KernelSettings):
     """Passes at most, and when to stop."""
 
     n_iter: int
@@ -126,7 +144,7 @@ class CVBSettings:
 
 
 @dataclass(frozen=True)
-class CGSSettings:
+class CGSSettings(KernelSettings):
     """Sweeps thrown away and averaged, and the seed that documents' keys are made with."""
 
     burn_in: int
@@ -135,22 +153,10 @@ class CGSSettings:
 
 
 @dataclass(frozen=True)
-class FWSettings:
+class FWSettings(KernelSettings):
     """The length of each step."""
 
     steps: NDArray[np.float64]
-
-
-KernelSettings: TypeAlias = (
-    OPESettings
-    | EMSettings
-    | ExactSettings
-    | VBSettings
-    | CVB0Settings
-    | CVBSettings
-    | CGSSettings
-    | FWSettings
-)
 
 
 def is_concave(alpha: NDArray[np.float64]) -> bool:
@@ -170,30 +176,9 @@ class Solver(Protocol):
 
     def kernel(self, n_topics: int, seed: int) -> KernelSettings | None:
         """Return the settings of the method's kernel; None where it has none."""
-        ...
 
     def solve(self, batch: Batch, seed: int) -> Solution:
         """Infer a batch in plain NumPy, in double precision: theta and n_iter."""
-        ...
-
-
-@dataclass(frozen=True)
-class Accuracy:
-    """The most nats that a mixture may be behind the most likely one: a document, and a token."""
-
-    max_loss: float = np.inf
-    max_loss_per_token: float = np.inf
-
-    def limits(self, n_tokens: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return what each document may lose."""
-        each = np.full(len(n_tokens), self.max_loss)
-        if np.isfinite(self.max_loss_per_token):
-            each = np.minimum(each, self.max_loss_per_token * n_tokens)
-        return each
-
-    def at_most(self, max_loss: float) -> "Accuracy":
-        """Return the same, or more."""
-        return replace(self, max_loss=min(self.max_loss, max_loss))
 
 
 @dataclass(frozen=True)
@@ -227,7 +212,6 @@ class Rule(Protocol):
     @property
     def divide(self) -> bool:
         """Statistics are sum_d d_j phi_djk, instead of sum_d d_j theta_dk."""
-        ...
 
     def prepare(
         self, weights: Weights, step: Step, n_docs: int, mass: Callable[[], NDArray[np.float64]]
@@ -236,11 +220,9 @@ class Rule(Protocol):
 
         `mass` answers sum_d |d| theta_dk, the tokens that each topic explains, where it is asked.
         """
-        ...
 
     def newcomer(self, weights: Weights) -> NDArray[np.float64]:
         """Return the weights that a word seen for the first time begins with, per topic."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -265,7 +247,7 @@ class Statistics:
 
 @dataclass(frozen=True)
 class Updated:
-    """How an update or a sweep went."""
+    """The step and the duration of an update or a sweep, and the mean gap of its mixtures."""
 
     rho: float
     e_seconds: float
@@ -273,55 +255,66 @@ class Updated:
     mean_gap: float
 
 
-class Engine(Protocol):
-    """A place where kernels run. Handles are made by an engine and given back to one of its name.
-
-    A result depends on the documents, the topics, the parameters and the seed, never on the
-    number of threads, on the order of calls or on what else the engine holds.
-    """
+class Explained(Protocol):
+    """Documents with inferred mixtures, whose statistics an engine has or can add up."""
 
     @property
-    def name(self) -> str:
-        """The place where its handles live: engines of one name can use each other's.
+    def e_seconds(self) -> float:
+        """The time that inference took."""
 
-        One of several devices has its number in it.
-        """
-        ...
+    @property
+    def mean_gap(self) -> float:
+        """The mean gap of the mixtures; NaN without certificates."""
+
+    def mass(self) -> NDArray[np.float64]:
+        """sum_d |d| theta_dk."""
+
+    def add_to(self, weights: Weights, gain: NDArray[np.float64]) -> None:
+        """Add the statistics, times a number per topic, to weights."""
+
+    def statistics(self) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Return the words of the documents, ascending, and their statistics (n, K)."""
+
+
+class Engine(Protocol):
+    """A place where kernels run.
+
+    Handles of documents, weights, topics and tokens are made by an engine and given back to an
+    engine of the same name. A result depends on the documents, the topics, the parameters and the
+    seed, never on the number of threads, the order of calls or what else the engine holds.
+    docs/architecture.md has the calls as one table. An engine inherits the calls that have a body
+    here, and overrides those that it does faster.
+    """
+
+    name: str  # engines of one name can use each other's handles
 
     def documents(self, X: sparse.csr_array) -> Documents:
         """Take a collection of checked counts."""
-        ...
 
     def resident(self, X: Any) -> Documents | None:
-        """Take documents that lie in the engine's own memory, unchecked, without a copy.
+        """Take unchecked documents of the engine's own memory, without a copy.
 
-        None where it has no such memory, or where they need more than a look.
+        None where the engine has no such memory, or the documents must be converted or refused.
         """
-        ...
+        return None
 
     def weights(self, host: HostWeights) -> Weights:
-        """Take weights that were read from another engine, a process or a file.
-
-        The arrays are the engine's from then on.
-        """
-        ...
+        """Take weights of another engine, a process or a file; the engine owns the arrays then."""
 
     def keeps(self, weights: Weights) -> bool:
         """Whether weights live here; those of other engines come by `weights`."""
-        ...
+        return weights.owner == self.name
 
     def random_weights(self, n_words: int, n_topics: int, prior: Prior, seed: int) -> Weights:
-        """Make weights of 1 give or take a tenth: just enough to tell the topics apart.
+        """Make weights of mean 1 and deviation 0.1: just enough to tell the topics apart.
 
-        Wider, and VB, for which small weights count exponentially less, would keep every word
-        where the start happened to put it. The weight of a word in a topic depends on these two
-        and the seed alone (`opelda.engines.ReferenceEngine` has it in NumPy).
+        With wider ones VB, for which small weights count exponentially less, would keep every word
+        where the start put it. A weight depends on its word, its topic and the seed alone;
+        `ReferenceEngine` has the formula.
         """
-        ...
 
     def topics(self, components: NDArray[Any], ids: NDArray[np.int32] | None = None) -> Any:
         """Take topics (K, V) that stay as they are, of every word or of the words `ids`."""
-        ...
 
     def update(
         self,
@@ -334,11 +327,22 @@ class Engine(Protocol):
         chosen: Chosen = None,
         certify: bool = False,
     ) -> Updated | None:
-        """Infer the mixtures of some documents and update the topics with them, in one call.
+        """Infer the mixtures of some documents and update the topics with them.
 
         None where the documents hold no words: nothing has changed then.
         """
-        ...
+        started = perf_counter()
+        # whatever takes long, and may be interrupted, comes before the first change
+        found = self._explain(
+            weights, documents, chosen, task, rule.divide, certify, first=step.number == 1
+        )
+        if found is None:
+            return None
+        n_docs = documents.n_docs if chosen is None else len(chosen)
+        with changing(self, weights, step):
+            found.add_to(weights, rule.prepare(weights, step, n_docs, found.mass))
+        m_seconds = perf_counter() - started - found.e_seconds
+        return Updated(step.rho, found.e_seconds, m_seconds, found.mean_gap)
 
     def statistics(
         self,
@@ -350,11 +354,34 @@ class Engine(Protocol):
         chosen: Chosen = None,
     ) -> Statistics:
         """Infer the mixtures of some documents and sum up; the weights stay as they are."""
-        ...
+        found = self._explain(weights, documents, chosen, task, divide)
+        n_docs = documents.n_docs if chosen is None else len(chosen)
+        if found is None:
+            none = np.zeros((0, weights.n_topics))
+            return Statistics(np.zeros(0, np.int32), none, none.sum(axis=0), n_docs)
+        mass = found.mass()
+        return Statistics(*found.statistics(), mass, n_docs)
+
+    def _explain(
+        self,
+        weights: Weights,
+        documents: Documents,
+        chosen: Chosen,
+        task: Task,
+        divide: bool,
+        certify: bool = False,
+        first: bool = False,
+    ) -> Explained | None:
+        """Infer mixtures for learning, maybe for the first update; None where no words are."""
 
     def apply(self, weights: Weights, statistics: Statistics, rule: Rule, step: Step) -> None:
         """Update the topics with statistics that were summed here or elsewhere."""
-        ...
+        with changing(self, weights, step):
+            gain = rule.prepare(weights, step, statistics.n_docs, lambda: statistics.mass)
+            before = weights.rows[statistics.words, : weights.n_topics]
+            after = before + (gain * statistics.values).astype(before.dtype)
+            weights.rows[statistics.words, : weights.n_topics] = after
+            weights.sums = weights.sums + (after.astype(np.float64) - before).sum(axis=0)
 
     def tokens(
         self,
@@ -365,12 +392,11 @@ class Engine(Protocol):
         shift: int | None = None,
         topics: NDArray[np.uint16] | None = None,
     ) -> Tokens:
-        """Make tokens of a collection, which `sweep` gives topics, or which have them already.
+        """Make tokens of a collection, which `sweep` gives topics, or which have `topics`.
 
-        `topics` are those of the tokens, document by document. For a part of a collection give what
-        concerns the whole: the number of each document among those of equal content, and the shift.
+        For a part of a collection give what concerns the whole: the number of each document among
+        those of equal content (`copies`), and the `shift`.
         """
-        ...
 
     def sweep(
         self,
@@ -385,56 +411,81 @@ class Engine(Protocol):
     ) -> TokenCounts:
         """Draw every token's topic, given its document's others, and count them.
 
-        P(k) is proportional to (N_dk + alpha_k) beta_kj. Without counts the topics are those of the
-        weights, and tokens have none so far. Else they are the counts, to which the tokens belong,
-        and a prior, the weights' if none is given; each token is left out of its own draw. With
-        counts and a prior no weights are needed.
+        P(k) is proportional to (N_dk + alpha_k) beta_kj. Without counts, beta is the weights', and
+        the tokens begin without topics. With counts, to which the tokens belong, beta is theirs
+        and the prior's (by default the weights'), and each token is left out of its own draw.
         """
-        ...
 
     def blend(self, weights: Weights, counts: TokenCounts, share: float) -> None:
         """Make weights (1 - share) of what they are and `share` of counts, and all of the prior."""
-        ...
 
     def histogram(self, tokens: Any, share: float) -> SizeHistogram:
         """Count documents by their tokens per topic, on about a share of them chosen by key."""
-        ...
 
     def infer(
         self, topics: Any, documents: Documents, task: Task, wanted: Wanted = EVERYTHING
     ) -> Solution:
         """Infer mixtures by weights or by fixed topics."""
-        ...
 
     def certify(
         self, topics: Any, documents: Documents, theta: NDArray[Any], alpha: NDArray[np.float64]
     ) -> Certificate:
         """Compute the certificate of given mixtures."""
-        ...
 
     def predict(
         self, components: NDArray[Any], documents: Documents, theta: NDArray[Any]
     ) -> NDArray[np.float64]:
         """Return each document's sum_j d_j log(sum_k theta_k beta_kj), in double precision.
 
-        The topics (K, V) are taken as they are; a word of less than 1e-30 counts as that.
+        The topics (K, V) are taken as they are; a probability below 1e-30 counts as 1e-30.
         """
-        ...
+        X = documents.matrix
+        document = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+        logs, topics = np.zeros(X.nnz), components.T
+        if X.nnz > len(topics):  # then it pays to have each word's probabilities side by side
+            topics = np.ascontiguousarray(topics)
+        n_at_once = max(1, PREDICTED_AT_ONCE // len(components))
+        for first in range(0, X.nnz, n_at_once):
+            part = slice(first, first + n_at_once)
+            # x_j = sum_k theta_k beta_kj for the words of each document alone
+            beta = topics[X.indices[part]]
+            x = np.multiply(beta, theta[document[part]], dtype=np.float64).sum(axis=1)
+            logs[part] = np.log(np.maximum(x, SMALLEST))
+        return np.bincount(document, X.data * logs, X.shape[0]).astype(np.float64)
 
     def far_apart(
         self, X: sparse.csr_array, draws: NDArray[np.float64], n_begun: int = 0
     ) -> NDArray[np.int64] | None:
         """Choose rows as k-means++ does (Arthur & Vassilvitskii 2007), one for each draw of [0, 1).
 
-        A row's chance grows with the square of its distance from those chosen before, and from the
-        last `n_begun` rows, which cannot be chosen: one less the product of the two. Rows are of
-        length 1, or empty. None where too few differ.
+        A row's chance grows with the square of its distance, one less the product, from the rows
+        chosen before and from the last `n_begun` rows, which cannot be chosen. Rows are of length
+        1, or empty. None where too few differ.
         """
-        ...
+        n_docs = X.shape[0] - n_begun
+        columns = X[:n_docs].tocsc()
+        nearest, distance = np.zeros(n_docs), (np.diff(X.indptr[: n_docs + 1]) > 0).astype(float)
+
+        def leave(row: int) -> None:
+            here = slice(X.indptr[row], X.indptr[row + 1])
+            # the columns of its words alone: the product with the whole matrix takes 30 times as
+            # long
+            np.maximum(nearest, columns[:, X.indices[here]] @ X.data[here], out=nearest)
+            distance[:] = np.where((distance > 0) & (1.0 - nearest >= NEAR), 1.0 - nearest, 0.0)
+
+        for row in range(n_docs, X.shape[0]):
+            leave(row)
+        chosen: list[int] = []
+        for draw in draws:
+            ends = np.cumsum(distance**2)
+            if not ends[-1] > 0:
+                return None
+            chosen.append(int(np.searchsorted(ends, draw * ends[-1], side="right")))
+            leave(chosen[-1])
+        return np.array(chosen)
 
     def read(self, weights: Weights, words: NDArray[np.int32] | None = None) -> NDArray[Any]:
         """Return the topics (K, V) that weights stand for, or those of some words; read only."""
-        ...
 
 
 def take_documents(
@@ -447,7 +498,7 @@ def take_documents(
 ) -> tuple[Engine, Documents]:
     """Give documents to the engine for so many entries: `in_place` if they lie in its memory.
 
-    Others are `checked` first, and copied where they lie elsewhere.
+    Other documents are `checked` first, and copied where they lie elsewhere.
     """
     if in_place and on_device(X):
         engine = engine_for(int(getattr(X, "nnz", getattr(X, "size", 0))))

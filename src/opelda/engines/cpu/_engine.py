@@ -1,7 +1,6 @@
 """The CPU engine: native kernels, threads over documents, the GIL released."""
 
 from dataclasses import replace
-from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -12,7 +11,6 @@ from scipy import sparse
 from opelda import _native
 from opelda._validation import threads
 from opelda.engines._accuracy import kept
-from opelda.engines._numpy_scores import Plain
 from opelda.engines._solutions import joined
 from opelda.engines.cpu import _kernels as kernels
 from opelda.engines.cpu import _sweeps as sweeps
@@ -25,28 +23,24 @@ from opelda.engines.seam import (
     Certificate,
     Chosen,
     Documents,
+    Engine,
     HostWeights,
     Prior,
     Rows,
-    Rule,
+    SizeHistogram,
     Solution,
-    Solver,
-    Statistics,
-    Step,
     Task,
     TokenCounts,
     Tokens,
-    Updated,
     Wanted,
     Weights,
-    changing,
 )
 from opelda.errors import EngineError
 
 CHUNK = 16_384  # documents at a time whose topics are made for them
 
 
-class CPUEngine(Plain):
+class CPUEngine(Engine):
     """Runs the native kernels on this machine's processor.
 
     Parameters
@@ -93,72 +87,35 @@ class CPUEngine(Plain):
     def topics(self, components: NDArray[Any], ids: NDArray[np.int32] | None = None) -> TopicTable:
         return TopicTable.of(components, ids)
 
-    def update(
+    def _explain(
         self,
         weights: Weights,
         documents: Documents,
+        chosen: Chosen,
         task: Task,
-        rule: Rule,
-        step: Step,
-        *,
-        chosen: Chosen = None,
+        divide: bool,
         certify: bool = False,
-    ) -> Updated | None:
-        started = perf_counter()
-        rows = updates.gathered(documents, chosen, self.n_threads)
+        first: bool = False,
+    ) -> updates.Explained | None:
+        n_threads, method = self.n_threads, task.method
+        rows = updates.gathered(documents, chosen, n_threads)
         if not len(rows.words):
             return None
-        batch = updates.transposed(rows, weights.n_words, self.n_threads)
-        table = self._batch_topics(weights, batch, task.method, rule.divide)
+        batch = updates.transposed(rows, weights.n_words, n_threads)
+        words = None if method.needs_every_word else batch.words
+        logs = divide and method.expects_logs
+        table = tables.topic_rows(weights, words, logs=logs, n_threads=n_threads)
+        inferred = rows if words is None else replace(rows, words=batch.slots)
+        wanted = Wanted(theta=False, certificate=certify, factors=divide)
         ready = perf_counter()
-        # whatever takes long, and may be interrupted, comes before the first change
-        solution, table = self._explained(
-            table, rows, batch, task, divide=rule.divide, certify=certify, alike=step.number == 1
-        )
-        solved = perf_counter()
-        with changing(self, weights, step):
-            explained = partial(updates.mass, solution, batch.tokens, weights.n_topics)
-            gain = rule.prepare(weights, step, rows.n_docs, explained)
-            weights.sums = weights.sums + updates.add(
-                weights.rows,
-                batch.words,
-                batch,
-                table,
-                solution,
-                divide=rule.divide,
-                gain=gain,
-                n_threads=self.n_threads,
-            )
-        m_seconds = perf_counter() - solved + ready - started
-        return Updated(step.rho, solved - ready, m_seconds, solution.mean_gap(rows))
-
-    def statistics(
-        self,
-        weights: Weights,
-        documents: Documents,
-        task: Task,
-        *,
-        divide: bool,
-        chosen: Chosen = None,
-    ) -> Statistics:
-        rows = updates.gathered(documents, chosen, self.n_threads)
-        batch = updates.transposed(rows, weights.n_words, self.n_threads)
-        table = self._batch_topics(weights, batch, task.method, divide)
-        solution, table = self._explained(table, rows, batch, task, divide=divide)
-        n_topics, values = weights.n_topics, np.zeros(table.rows.shape, np.float32)
-        every, as_is = np.arange(len(batch.words), dtype=np.int32), np.ones(n_topics)
-        how: dict[str, Any] = {"divide": divide, "gain": as_is, "n_threads": self.n_threads}
-        updates.add(values, every, batch, table, solution, **how)
-        mass = updates.mass(solution, batch.tokens, n_topics)
-        return Statistics(batch.words, values[:, :n_topics].astype(np.float64), mass, rows.n_docs)
-
-    def apply(self, weights: Weights, statistics: Statistics, rule: Rule, step: Step) -> None:
-        with changing(self, weights, step):
-            gain = rule.prepare(weights, step, statistics.n_docs, lambda: statistics.mass)
-            before = weights.rows[statistics.words, : weights.n_topics]
-            after = before + (gain * statistics.values).astype(np.float32)
-            weights.rows[statistics.words, : weights.n_topics] = after
-            weights.sums = weights.sums + (after.astype(np.float64) - before).sum(axis=0)
+        # the first topics are all but alike: no bound tells them apart
+        solution = self._solve(table, inferred, task, wanted, screen=not first)
+        e_seconds = perf_counter() - ready
+        if words is None:
+            held = batch.words
+            table = TopicTable(table.rows[held], table.mean[held], table.n_topics, held)
+        gap = solution.mean_gap(rows)
+        return updates.Explained(batch, table, solution, divide, n_threads, e_seconds, gap)
 
     def tokens(
         self,
@@ -177,9 +134,15 @@ class CPUEngine(Plain):
         return sweeps.sweep(weights, tokens, alpha, **given, n_threads=self.n_threads)
 
     def blend(self, weights: Weights, counts: TokenCounts, share: float) -> None:
-        sweeps.blend(weights, counts, share, self.n_threads)
+        def add(rows: NDArray[np.float32], factor: float) -> NDArray[np.float64]:
+            unit = factor * 2.0**-counts.shift
+            _native.add_counts(rows, *counts.arrays, factor=unit, n_threads=self.n_threads)
+            return factor * counts.sums
 
-    histogram = staticmethod(BlockTokens.histogram)
+        weights.blend(share, add)
+
+    def histogram(self, tokens: BlockTokens, share: float) -> SizeHistogram:
+        return tokens.histogram(share)
 
     def infer(
         self,
@@ -190,7 +153,8 @@ class CPUEngine(Plain):
     ) -> Solution:
         every = task.method.needs_every_word
         if isinstance(topics, TopicTable) or every or topics.rows.nbytes <= tables.MOST_BYTES:
-            return self._solve(*self._fitting(topics, documents), task, wanted)
+            table = self._whole(topics)
+            return self._solve(table, updates.known(documents, table.n_words), task, wanted)
         parts = []
         for first in range(0, max(documents.n_docs, 1), CHUNK):
             rows = documents.part(first, min(first + CHUNK, documents.n_docs))
@@ -207,8 +171,9 @@ class CPUEngine(Plain):
         theta: NDArray[Any],
         alpha: NDArray[np.float64],
     ) -> Certificate:
-        table, rows = self._fitting(topics, documents)
-        return kernels.certify(table, table.known_part(rows), theta, alpha, self.n_threads)
+        table = self._whole(topics)
+        rows = table.known_part(updates.known(documents, table.n_words))
+        return kernels.certify(table, rows, theta, alpha, self.n_threads)
 
     def read(self, weights: Weights, words: NDArray[np.int32] | None = None) -> NDArray[np.float32]:
         if words is None:
@@ -234,64 +199,21 @@ class CPUEngine(Plain):
         """Return a key per document, of its words and counts alone; see `seam.content_keys`."""
         return kernels.content_keys(rows, None, self.n_threads)
 
-    def _fitting(
-        self, topics: TopicTable | Weights, documents: Documents
-    ) -> tuple[TopicTable, Rows]:
-        """Return the topics of every word and the documents, whose words they must have."""
-        table, rows = self._whole(topics), documents.part()
-        if documents.n_words > len(table.rows):
-            updates.check_words(rows.words, len(table.rows))
-        return table, rows
-
     def _whole(self, topics: TopicTable | Weights) -> TopicTable:
         """Return the topics of every word; those of weights are cached until they change."""
         if isinstance(topics, TopicTable):
             return topics
-        table: TopicTable | None = topics.derived
-        if table is None:
-            version = topics.version  # before reading: another thread may change them meanwhile
-            table = tables.topic_rows(topics, None, n_threads=self.n_threads)
-            if table.rows.nbytes <= tables.MOST_BYTES:
-                topics.keep(table, version)
-        return table
-
-    def _batch_topics(
-        self, weights: Weights, batch: updates.Transposed, method: Solver, divide: bool
-    ) -> TopicTable:
-        """Return the topics of a batch's words for learning, of every word where a method asks."""
-        words = None if method.needs_every_word else batch.words
-        logs = divide and method.expects_logs
-        return tables.topic_rows(weights, words, logs=logs, n_threads=self.n_threads)
-
-    def _explained(
-        self,
-        table: TopicTable,
-        rows: Rows,
-        batch: updates.Transposed,
-        task: Task,
-        *,
-        divide: bool,
-        certify: bool = False,
-        alike: bool = False,
-    ) -> tuple[Solution, TopicTable]:
-        """Infer a batch for learning; return that and the topics of its words.
-
-        Topics that are all but `alike` are not screened: no bound tells them apart.
-        """
-        every = task.method.needs_every_word
-        inferred = rows if every else replace(rows, words=batch.slots)
-        wanted = Wanted(theta=False, certificate=certify, factors=divide)
-        solution = self._solve(table, inferred, task, wanted, screen=not alike)
-        words = batch.words
-        if every:
-            table = TopicTable(table.rows[words], table.mean[words], table.n_topics, words)
-        return solution, table
+        small = topics.rows.nbytes <= tables.MOST_BYTES
+        found: TopicTable = topics.derived(
+            lambda: tables.topic_rows(topics, None, n_threads=self.n_threads), keep=small
+        )
+        return found
 
     def _solve(
         self, table: TopicTable, rows: Rows, task: Task, wanted: Wanted, screen: bool = True
     ) -> Solution:
-        # asking for the threads takes longer than starting a kernel
-        n_threads = self.n_threads if rows.n_docs > kernels.AT_ONCE else 1
+        # threads take 32 documents at a time; asking for them takes longer than starting a kernel
+        n_threads = self.n_threads if rows.n_docs > 32 else 1
 
         def infer(some: Rows, how: Task, parts: Wanted) -> Solution:
             return kernels.solve(table, some, how, parts, screen, n_threads)

@@ -10,25 +10,12 @@ from opelda import _native
 from opelda.engines import seam as s
 from opelda.engines._solutions import certify_empty, completed
 from opelda.engines.cpu._tables import TopicTable
-from opelda.engines.seam import (
-    Batch,
-    Certificate,
-    Picks,
-    Rows,
-    Solution,
-    Task,
-    Wanted,
-    is_concave,
-    seeded,
-)
+from opelda.engines.seam import Batch, Certificate, Picks, Rows, Solution, Task, Wanted, is_concave
 from opelda.errors import InputError
 
-MOST_TOKENS = 10**8  # of a document, for CGS, which keeps a topic for each
 # Multiply-adds that the exact mixture of a document may cost, about 0.1 s and 10 s: where it only
 # makes a certificate closer, and where an accuracy was asked for.
 CERTIFICATE_WORK, ACCURACY_WORK = 2**30, 2**36
-AT_ONCE = 32  # documents that threads take at a time: fewer need no second one
-watched = _native.watched  # calls work(); what check() raises meanwhile ends its native calls
 
 
 class Call:
@@ -42,28 +29,24 @@ class Call:
         self.max_work = CERTIFICATE_WORK if task.accuracy is None else ACCURACY_WORK
         self.n_iter = np.empty(rows.n_docs, np.int32)
         self.certificate = Certificate.room(rows.n_docs) if wanted.certificate else None
-        self.loss: NDArray[np.float64] | None = None
 
-    def dense(self) -> NDArray[np.float32]:
-        """Return room for one number per document and topic."""
-        return np.empty((self.rows.n_docs, self.table.n_topics), np.float32)
+    def dense(self, wanted: bool = True) -> NDArray[np.float32] | None:
+        """Return room for one number per document and topic, if it is wanted."""
+        return np.empty((self.rows.n_docs, self.table.n_topics), np.float32) if wanted else None
 
-    def run(
-        self,
-        kernel: Any,
-        theta: Any,
-        factors: Any = None,
-        kept: Any = (None, None),
-        **settings: Any,
-    ) -> Any:
-        """Call a kernel with the documents, the topics and the room for its results."""
+    def run(self, kernel: Any, *results: Any, loss: Any = None, **settings: Any) -> Any:
+        """Call a kernel with room for `results`: theta, factors, topics and shares."""
         coarse = self.table.coarse(self.n_threads) if kernel is _native.ope else (None, None)
         return kernel(
             native_batch(self.table, self.rows, self.alpha, *coarse),
-            native_results(theta, self.n_iter, self.certificate, self.loss, factors, *kept),
+            _room(self.n_iter, self.certificate, loss, *results),
             n_threads=self.n_threads,
             **settings,
         )
+
+    def solution(self, theta: Any, **parts: Any) -> Solution:
+        """Return what the kernel has left in its room."""
+        return Solution(theta, self.n_iter, certificate=self.certificate, **parts)
 
 
 def native_batch(
@@ -74,22 +57,20 @@ def native_batch(
     return _native.Batch(table.rows, table.n_topics, *documents, alpha, coarse, scale, table.ids)
 
 
-def native_results(
-    theta: Any,
+def _room(
     n_iter: Any,
     certificate: Certificate | None,
     loss: Any = None,
+    theta: Any = None,
     factors: Any = None,
     topics: Any = None,
     shares: Any = None,
 ) -> _native.Results:
     """Return room for results as native code takes it; None for what is not wanted."""
-    gaps: tuple[Any, Any, Any, Any] = (None, None, None, None)
+    gaps: tuple[Any, Any, Any, Any, Any] = (None, None, None, None, loss)
     if certificate is not None:
-        c = certificate
-        gaps = c.gap, c.likelihood_gap, c.log_likelihood, c.log_prior
-        loss = c.likelihood_loss
-    return _native.Results(theta, n_iter, *gaps, loss, factors, topics, shares)
+        gaps = tuple(vars(certificate).values())
+    return _native.Results(theta, n_iter, *gaps, factors, topics, shares)
 
 
 def run(settings: s.KernelSettings, call: Call) -> Solution:
@@ -101,12 +82,10 @@ def run(settings: s.KernelSettings, call: Call) -> Solution:
     if isinstance(settings, s.ExactSettings):
         return _exact(settings, call)
     theta = call.dense()
-    factors = call.dense() if call.wanted.factors and isinstance(settings, s.VBSettings) else None
-    given = vars(settings)
-    if isinstance(settings, s.CGSSettings):
-        given = _cgs(settings, call)
+    factors = call.dense(call.wanted.factors and isinstance(settings, s.VBSettings))
+    given = _cgs(settings, call) if isinstance(settings, s.CGSSettings) else vars(settings)
     call.run(DENSE[type(settings)], theta, factors, **given)
-    return Solution(theta, call.n_iter, certificate=call.certificate, factors=factors)
+    return call.solution(theta, factors=factors)
 
 
 # Kernels whose answer is a dense mixture: settings and parameters have the same names, but CGS's.
@@ -120,25 +99,19 @@ DENSE: dict[type, Any] = {
 
 
 def _ope(settings: s.OPESettings, call: Call) -> Solution:
-    theta = call.dense() if call.wanted.theta else None
+    theta = call.dense(call.wanted.theta)
     given = dict(vars(settings))
     first_t = given.pop("first_t")
-    found = call.run(
-        _native.ope,
-        theta,
-        start_words=call.table.under(settings.start, call.rows.words),
-        want_picks=call.wanted.picks,
-        **given,
-    )
-    picks = None
+    words = call.table.under(settings.start, call.rows.words)
+    how = {"start_words": words, "want_picks": call.wanted.picks}
+    found, picks = call.run(_native.ope, theta, **how, **given), None
     if found is not None:
         indptr, topics, times = found
         base = settings.base[call.n_iter]
         mass = base + call.n_iter
         shares = (times / np.repeat(mass, np.diff(indptr))).astype(np.float32)
         picks = Picks(indptr, topics, shares, (base / mass).astype(np.float32), settings.start)
-    n_iter = call.n_iter + np.int32(first_t - 1)
-    return Solution(theta, n_iter, certificate=call.certificate, picks=picks)
+    return replace(call.solution(theta, picks=picks), n_iter=call.n_iter + np.int32(first_t - 1))
 
 
 def _em(settings: s.EMSettings, call: Call) -> Solution:
@@ -146,37 +119,27 @@ def _em(settings: s.EMSettings, call: Call) -> Solution:
     even = bool((alpha == alpha[0]).all())
     # without picks the kernel needs no start but what it explains of the words, which is their mean
     start = alpha if even and not wanted.picks else _normalised(alpha)
-    theta = call.dense() if wanted.theta or wanted.certificate else None
-    kept: tuple[Any, Any] = (None, None)
+    theta = call.dense(wanted.theta or wanted.certificate)
+    kept: tuple[Any, ...] = ()
     if wanted.picks:
         shape = (call.rows.n_docs, min(settings.n_kept, call.table.n_topics))
-        kept = (np.empty(shape, np.int32), np.empty(shape, np.float32))
+        kept = np.empty(shape, np.int32), np.empty(shape, np.float32)
     start_words = call.table.mean if even else call.table.under(start, call.rows.words)
-    call.run(_native.em, theta, kept=kept, start_words=start_words, **vars(settings))
-    picks = em_picks(call.rows, start, *kept) if wanted.picks else None
-    return Solution(theta, call.n_iter, certificate=call.certificate, picks=picks)
+    call.run(_native.em, theta, None, *kept, start_words=start_words, **vars(settings))
+    return call.solution(theta, picks=em_picks(call.rows, start, *kept) if kept else None)
 
 
 def _exact(settings: s.ExactSettings, call: Call) -> Solution:
-    wanted, rows = call.wanted, call.rows
-    theta = call.dense() if wanted.theta else None
-    if call.certificate is None:
-        call.loss = np.empty(rows.n_docs)
-    found = call.run(
-        _native.exact,
-        theta,
-        start_words=call.table.mean,
-        max_work=call.max_work,
-        want_picks=wanted.picks,
-        **vars(settings),
-    )
-    picks = None
+    wanted, rows, certificate = call.wanted, call.rows, call.certificate
+    theta, picks = call.dense(wanted.theta), None
+    loss = np.empty(rows.n_docs) if certificate is None else certificate.likelihood_loss
+    how = {"start_words": call.table.mean, "max_work": call.max_work, "want_picks": wanted.picks}
+    found = call.run(_native.exact, theta, loss=loss, **how, **vars(settings))
     if found is not None:
         rest = rows.empty.astype(np.float32)  # nothing speaks for any topic but the prior
         indptr, topics, shares = found
         picks = Picks(indptr, topics, shares, rest, _normalised(call.alpha))
-    loss = call.loss if call.certificate is None else call.certificate.likelihood_loss.copy()
-    return Solution(theta, call.n_iter, certificate=call.certificate, picks=picks, loss=loss)
+    return call.solution(theta, picks=picks, loss=loss if certificate is None else loss.copy())
 
 
 def _normalised(alpha: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -189,8 +152,7 @@ def em_picks(
 ) -> Picks:
     """Return alpha_k / (N + sum alpha) + n_k / (N + sum alpha), the second for topics kept."""
     full = ~rows.empty
-    if not full.all():  # nothing was written for documents without words
-        topics, shares = topics[full], shares[full]
+    topics, shares = topics[full], shares[full]  # nothing was written for documents without words
     indptr = np.concatenate(([0], np.cumsum(full * topics.shape[1]))).astype(np.int64)
     rest = np.ones(rows.n_docs, np.float32)
     rest[full] = 1 - shares.sum(axis=1, dtype=np.float64)
@@ -199,22 +161,19 @@ def em_picks(
 
 def _cgs(settings: s.CGSSettings, call: Call) -> dict[str, Any]:
     """Return CGS's parameters: a key per document, and room for the topics of the longest."""
-    rows = call.rows
-    each = np.minimum(np.ceil(rows.counts.astype(np.float64)), 2.0 * MOST_TOKENS)
+    rows, most_tokens = call.rows, 10**8
+    each = np.minimum(np.ceil(rows.counts.astype(np.float64)), 2.0 * most_tokens)
     lengths = np.diff(np.concatenate(([0.0], np.cumsum(each)))[rows.indptr])
     most = int(lengths.max(initial=0.0))
-    if most > MOST_TOKENS:
+    if most > most_tokens:
         raise InputError(
-            f"Document {int(lengths.argmax())} has more than {MOST_TOKENS:,} tokens, the most that "
+            f"Document {int(lengths.argmax())} has more than {most_tokens:,} tokens, the most that "
             "CGS, which keeps a topic for each, can take; scale its counts down or use another "
             "method."
         )
-    return {
-        "burn_in": settings.burn_in,
-        "n_samples": settings.n_samples,
-        "keys": seeded(content_keys(rows, call.table.ids, call.n_threads), settings.seed),
-        "max_tokens": most,
-    }
+    keys = s.seeded(content_keys(rows, call.table.ids, call.n_threads), settings.seed)
+    passes = {"burn_in": settings.burn_in, "n_samples": settings.n_samples}
+    return passes | {"keys": keys, "max_tokens": most}
 
 
 def content_keys(rows: Rows, ids: NDArray[np.int32] | None, n_threads: int) -> NDArray[np.uint64]:
@@ -231,7 +190,7 @@ def certify(
         native_batch(table, rows, alpha.astype(np.float32)),
         np.ascontiguousarray(theta, np.float32),
         np.ascontiguousarray(alpha, np.float64),
-        native_results(None, None, certificate),
+        _room(None, certificate),
         n_threads=n_threads,
     )
     certify_empty(certificate, rows, alpha)

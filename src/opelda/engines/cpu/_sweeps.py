@@ -1,6 +1,6 @@
 """The CPU's private parts of a sweep: tokens in blocks, drawn and counted by native code."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,18 +25,6 @@ from opelda.engines.seam import (
 # of words are laid out for too few tokens.
 MOST_DOCS = 12_288
 LEAST_DOCS = 128
-LAYOUT = (
-    "block_docs",
-    "block_groups",
-    "block_runs",
-    "run_words",
-    "run_starts",
-    "at",
-    "first_group",
-    "run_alike",
-    "sizes",
-    "weights",
-)
 ORDERED = ("block_docs", "block_runs", "run_starts", "at", "first_group")
 
 
@@ -68,11 +56,14 @@ class BlockTokens(Tokens):
             most_docs=min(max(rows.n_docs // (4 * n_threads), LEAST_DOCS), MOST_DOCS),
             n_threads=n_threads,
         )
-        layout: dict[str, Any] = dict(zip(LAYOUT, found[:-1], strict=True))
+        *parts, units = found
+        names = ["block_docs", "block_groups", "block_runs", "run_words", "run_starts"]
+        names += ["at", "first_group", "run_alike", "sizes", "weights"]
+        layout: dict[str, Any] = dict(zip(names, parts, strict=True))
         made = cls(
-            **{field.name: getattr(tokens, field.name) for field in fields(tokens)},
+            **vars(tokens),
             layout=layout,
-            units=found[-1],
+            units=units,
             z=np.zeros(int(tokens.first[-1]), np.uint16),
             slots=_native.SlotStore(len(layout["block_docs"]) - 1, rows.n_docs),
             given=topics is not None,
@@ -210,14 +201,3 @@ def _counted(tokens: BlockTokens, n_words: int, n_threads: int) -> TokenCounts:
         n_threads=n_threads,
     )
     return TokenCounts(sparse.csr_array((cells, topics, starts), shape=shape), tokens.shift)
-
-
-def blend(weights: Weights, counts: TokenCounts, share: float, n_threads: int) -> None:
-    """Move weights towards counts; see `Engine.blend`. Only what the counts have is touched."""
-
-    def add(rows: NDArray[np.float32], factor: float) -> NDArray[np.float64]:
-        unit = factor * 2.0**-counts.shift
-        _native.add_counts(rows, *counts.arrays, factor=unit, n_threads=n_threads)
-        return factor * counts.sums
-
-    weights.blend(share, add)

@@ -10,11 +10,10 @@ from scipy.special import psi
 from opelda import _native
 from opelda.engines.seam import Prior, Rows, Weights
 
-LANES = 16  # floats of a cache line, which rows are padded to
 MANY_TOPICS = 256  # from here on OPE's bounds are taken from one-byte rows
 MOST_BYTES = 2**28  # larger tables are not cached, but made for some documents at a time
 # smaller probabilities count as zero: they would cost denormal arithmetic and explain nothing
-SMALLEST = 1e-15
+SMALLEST_PROBABILITY = 1e-15
 
 
 @dataclass
@@ -33,10 +32,15 @@ class TopicTable:
         """Lay out topics (K, n) that are given."""
         n_topics = len(components)
         rows = padded_rows(components.T, n_topics)
-        rows[rows < SMALLEST] = 0.0
+        rows[rows < SMALLEST_PROBABILITY] = 0.0
         mean = (rows.sum(axis=1, dtype=np.float64) / n_topics).astype(np.float32)
         known = mean > 0
         return cls(rows, mean, n_topics, ids, None if known.all() else known)
+
+    @property
+    def n_words(self) -> int:
+        """Number of rows."""
+        return len(self.rows)
 
     def known_part(self, rows: Rows) -> Rows:
         """Leave out words that no topic has: no mixture can explain them."""
@@ -64,19 +68,13 @@ class TopicTable:
         """Return the words' probabilities under a mixture; of those `used`, the rest is empty."""
         if (start == start[0]).all():
             return self.mean
-        # a few documents of a large vocabulary
+        some: Any = slice(None)
         if used is not None and len(used) * 4 < len(self.rows):
-            words = np.empty(len(self.rows), np.float32)
-            distinct = np.unique(used)
-            words[distinct] = _times(self.rows[distinct, : self.n_topics], start)
-            return words
-        return _times(self.rows[:, : self.n_topics], start)
-
-
-def _times(rows: NDArray[np.float32], start: NDArray[np.float32]) -> NDArray[np.float32]:
-    # by NumPy's own loop: BLAS adds a row up in an order that depends on how many rows there are
-    found: NDArray[np.float32] = np.einsum("jk,k->j", rows, start)
-    return found
+            some = np.unique(used)  # a few documents of a large vocabulary
+        words = np.empty(len(self.rows), np.float32)
+        # by NumPy's own loop: BLAS adds a row up in an order that depends on the number of rows
+        words[some] = np.einsum("jk,k->j", self.rows[some, : self.n_topics], start)
+        return words
 
 
 def topic_rows(
@@ -116,8 +114,8 @@ def topic_rows(
 
 
 def row_width(n_topics: int) -> int:
-    """Return the floats of a row that holds so many topics: 16 for 16, 32 for 17."""
-    return -(-n_topics // LANES) * LANES
+    """Return the floats of a row, whole cache lines: 16 for 16 topics, 32 for 17."""
+    return -(-n_topics // 16) * 16
 
 
 def aligned_empty(n_rows: int, stride: int) -> NDArray[np.float32]:

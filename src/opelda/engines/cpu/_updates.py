@@ -1,22 +1,17 @@
 """The CPU's private parts of an update: a batch transposed, and its statistics added."""
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from opelda import _native
 from opelda.engines.cpu._tables import TopicTable, padded
-from opelda.engines.seam import Chosen, Documents, Picks, Rows, Solution
+from opelda.engines.seam import Chosen, Documents, Rows, Solution, Weights
 from opelda.errors import InputError
 
-# types of counts that documents are gathered from as they are
-GATHERED = frozenset(map(np.dtype, "fdqihbQIHB?"))
 
-
-@dataclass(frozen=True)
-class Transposed:
+class Transposed(NamedTuple):
     """A batch of documents seen from its words."""
 
     words: NDArray[np.int32]  # that it holds, ascending
@@ -33,7 +28,7 @@ def gathered(documents: Documents, chosen: Chosen, n_threads: int) -> Rows:
         return documents.part()
     X = documents.matrix
     counts = X.data
-    if counts.dtype not in GATHERED:  # long doubles
+    if counts.dtype not in map(np.dtype, "fdqihbQIHB?"):  # long doubles
         counts = counts.astype(np.float32)
     return Rows.positive(*_native.gather(X.indptr, X.indices, counts, chosen, n_threads))
 
@@ -47,72 +42,87 @@ def check_words(words: NDArray[np.int32], n_words: int) -> None:
         )
 
 
+def known(documents: Documents, n_words: int) -> Rows:
+    """Return all documents, whose words topics must have."""
+    rows = documents.part()
+    if documents.n_words > n_words:
+        check_words(rows.words, n_words)
+    return rows
+
+
 def transposed(rows: Rows, n_words: int, n_threads: int) -> Transposed:
     """Transpose a batch."""
     check_words(rows.words, n_words)
     return Transposed(*_native.transpose(rows.indptr, rows.words, rows.counts, n_words, n_threads))
 
 
-def add(
-    kept: NDArray[np.float32],
-    words: NDArray[np.int32],
-    batch: Transposed,
-    table: TopicTable,
-    solution: Solution,
-    *,
-    divide: bool,
-    gain: NDArray[np.float64],
-    n_threads: int,
-) -> NDArray[np.float64]:
-    """Add a batch's statistics to rows: kept_jk += gain_k sum_d w_djk for each of `words`.
+class Explained(NamedTuple):
+    """A batch with its mixtures and the topics of its words."""
 
-    w_djk = d_j theta_dk, or with ``divide`` d_j phi_djk where phi_djk, proportional to
-    theta_dk beta_kj, is the probability that a token of word j is of topic k. Documents are added
-    in their order: the sums do not depend on the number of threads. Returns how much sum_j kept_jk
-    has grown for each topic.
-    """
-    stride = table.rows.shape[1]
-    grown = np.empty(stride)
-    _native.add(
-        kept,
-        n_topics=table.n_topics,
-        words=words,
-        starts=batch.starts,
-        entries=batch.entries,
-        rows=table.rows,
-        **_mixtures(solution, table, divide),
-        divide=divide,
-        gain=padded(gain, stride),
-        grown=grown,
-        n_threads=n_threads,
-    )
-    return grown[: table.n_topics]
+    batch: Transposed
+    table: TopicTable
+    solution: Solution
+    divide: bool
+    n_threads: int = 1
+    e_seconds: float = 0.0
+    mean_gap: float = np.nan
 
+    def add(
+        self, kept: NDArray[np.float32], words: NDArray[np.int32], gain: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Add the statistics to rows: kept_jk += gain_k sum_d w_djk for each of `words`.
 
-def _mixtures(solution: Solution, table: TopicTable, divide: bool) -> dict[str, Any]:
-    """Return mixtures as native code takes them: OPE's picks, or a dense array."""
-    picks = solution.picks
-    if picks is None:
-        dense = solution.factors if divide and solution.factors is not None else solution.theta
-        return {"theta": np.ascontiguousarray(dense, np.float32)}
-    return {
-        "indptr": picks.indptr,
-        "topics": picks.topics,
-        "shares": picks.shares,
-        "rest": picks.rest,
-        "start": padded(picks.start, table.rows.shape[1]),
-        "start_words": table.under(picks.start, None),
-    }
+        w_djk = d_j theta_dk, or with ``divide`` d_j phi_djk where phi_djk, proportional to
+        theta_dk beta_kj, is the probability that a token of word j is of topic k. Documents are
+        added in their order: the sums do not depend on the number of threads. Return the growth of
+        sum_j kept_jk for each topic.
+        """
+        table, batch, solution = self.table, self.batch, self.solution
+        stride = table.rows.shape[1]
+        grown, picks = np.empty(stride), solution.picks
+        mixtures: dict[str, Any]
+        if picks is None:
+            factors = solution.factors if self.divide else None
+            dense = solution.theta if factors is None else factors
+            mixtures = {"theta": np.ascontiguousarray(dense, np.float32)}
+        else:
+            mixtures = vars(picks) | {
+                "start": padded(picks.start, stride),
+                "start_words": table.under(picks.start, None),
+            }
+        _native.add(
+            kept,
+            n_topics=table.n_topics,
+            words=words,
+            starts=batch.starts,
+            entries=batch.entries,
+            rows=table.rows,
+            **mixtures,
+            divide=self.divide,
+            gain=padded(gain, stride),
+            grown=grown,
+            n_threads=self.n_threads,
+        )
+        return grown[: table.n_topics]
 
+    def mass(self) -> NDArray[np.float64]:
+        """sum_d |d| theta_dk, in the documents' order whatever the number of threads."""
+        picks, tokens = self.solution.picks, self.batch.tokens
+        if picks is not None:
+            weights = picks.shares * np.repeat(tokens, np.diff(picks.indptr))
+            total = np.bincount(picks.topics, weights, self.table.n_topics)
+            return total + picks.start.astype(np.float64) * float((picks.rest * tokens).sum())
+        full = tokens > 0  # nothing was written for the others
+        theta = np.asarray(self.solution.theta)[full].astype(np.float64)
+        found: NDArray[np.float64] = (theta * tokens[full, None]).sum(axis=0)
+        return found
 
-def mass(solution: Solution, tokens: NDArray[np.float64], n_topics: int) -> NDArray[np.float64]:
-    """sum_d |d| theta_dk, in the documents' order whatever the number of threads."""
-    picks: Picks | None = solution.picks
-    if picks is not None:
-        weights = picks.shares * np.repeat(tokens, np.diff(picks.indptr))
-        total = np.bincount(picks.topics, weights, n_topics)
-        return total + picks.start.astype(np.float64) * float((picks.rest * tokens).sum())
-    full = tokens > 0  # nothing was written for the others
-    theta = np.asarray(solution.theta)[full].astype(np.float64)
-    found: NDArray[np.float64] = (theta * tokens[full, None]).sum(axis=0)
-    return found
+    def add_to(self, weights: Weights, gain: NDArray[np.float64]) -> None:
+        """Add the statistics, times a number per topic, to weights."""
+        weights.sums = weights.sums + self.add(weights.rows, self.batch.words, gain)
+
+    def statistics(self) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Return the words and their statistics."""
+        words, values = self.batch.words, np.zeros(self.table.rows.shape, np.float32)
+        self.add(values, np.arange(len(words), dtype=np.int32), np.ones(self.table.n_topics))
+        return words, values[:, : self.table.n_topics].astype(np.float64)

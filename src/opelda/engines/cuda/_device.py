@@ -18,16 +18,9 @@ from opelda.errors import EngineError
 LANES = 32  # of a warp, which rows of topics are padded to
 THREADS = 256  # of a block
 OPTIONS = ("-std=c++17",)
-N_PARTS = 264  # of rows, whose sums are added up in order
-MOST_FIXED, SMALL = 64, 2**16  # arrays that are kept on the GPU, and bytes of those compared
-PLAIN_SHARED = 48 * 1024  # bytes of shared memory that a block has without being asked
 N_STREAMS = 2  # that work side by side
-OLD_DRIVER = 35  # of CUDA's errors; also where there is none
-# Copies of large arrays go through two pinned buffers each way.
-PART = 2**25  # bytes of a buffer
-LARGE = 2**23  # bytes from which on this pays
-TO_DEVICE, TO_HOST = 1, 2  # as CUDA calls the directions
-COPY_THREADS = 4
+# Bytes of a buffer that large arrays are copied through, and of an array from which on this pays.
+PART, LARGE = 2**25, 2**23
 log = logging.getLogger("opelda")
 Block = TypeVar("Block")
 Done = TypeVar("Done")
@@ -46,105 +39,88 @@ def cupy() -> Any:
 
 
 class Copies:
-    """Buffers that copies go through in turns, each with an event that says when it is free again.
+    """Copies of large arrays in one direction, through two pinned buffers in turns.
 
-    While one part is on its way, the next is laid out, by several threads: one of them is slower
-    than the way. CuPy pins memory for every copy anew, which takes longer than the copy.
+    While one part is on its way, four threads lay out the next, for one is slower than the way.
+    (CuPy pins memory for every copy anew, which takes longer than the copy.)
     """
 
-    def __init__(self, cp: Any) -> None:
-        self.cp = cp
-        self._locks = {TO_DEVICE: Lock(), TO_HOST: Lock()}
-        self._buffers: dict[tuple[int, int], tuple[NDArray[np.uint8], Any]] = {}
+    def __init__(self, cp: Any, direction: int) -> None:
+        self.cp, self.direction = cp, direction
+        self._lock = Lock()
+        self._pool = ThreadPoolExecutor(4)
+
+    @cached_property
+    def _buffers(self) -> list[tuple[NDArray[np.uint8], Any]]:
+        """Buffers, each with an event that says when it is free again."""
+        cuda = self.cp.cuda
+        pinned = [np.frombuffer(cuda.alloc_pinned_memory(PART), np.uint8, PART) for _ in range(2)]
+        return [(buffer, cuda.Event(disable_timing=True)) for buffer in pinned]
 
     def to_device(self, values: NDArray[Any]) -> Any:
         """Copy an array that has no gaps."""
         there = self.cp.empty(values.shape, values.dtype)
-        with self._locks[TO_DEVICE]:
-            self._send(values, there)
+        bytes_ = values.reshape(-1).view(np.uint8)
+        with self._lock:
+            for number, first in enumerate(range(0, values.nbytes, PART)):
+                buffer, free = self._buffers[number % 2]
+                free.synchronize()
+                n = min(PART, values.nbytes - first)
+                self._lay(buffer[:n], bytes_[first : first + n])
+                self._start(there.data.ptr + first, buffer.ctypes.data, n, free)
         return there
 
     def to_host(self, there: Any) -> NDArray[Any]:
         """Copy an array that has no gaps back."""
         values = np.empty(there.shape, there.dtype)
-        with self._locks[TO_HOST]:
-            self._fetch(there, values)
+        bytes_ = values.reshape(-1).view(np.uint8)
+
+        def take(number: int) -> None:
+            buffer, done = self._buffers[number % 2]
+            done.synchronize()
+            part = bytes_[number * PART : (number + 1) * PART]
+            self._lay(part, buffer[: len(part)])
+
+        with self._lock:
+            n_parts = -(-values.nbytes // PART)
+            for number in range(n_parts):
+                if number >= 2:
+                    take(number - 2)
+                buffer, done = self._buffers[number % 2]
+                done.synchronize()
+                first = number * PART
+                n = min(PART, values.nbytes - first)
+                self._start(buffer.ctypes.data, there.data.ptr + first, n, done)
+            for number in range(max(n_parts - 2, 0), n_parts):
+                take(number)
         return values
 
-    def _send(self, values: NDArray[Any], there: Any) -> None:
-        stream, bytes_ = self.cp.cuda.get_current_stream(), values.reshape(-1).view(np.uint8)
-        for number, first in enumerate(range(0, values.nbytes, PART)):
-            part = bytes_[first : first + PART]
-            buffer, free = self._buffer(TO_DEVICE, number % 2)
-            free.synchronize()
-            _lay(buffer[: len(part)], part)
-            target, source = there.data.ptr + first, buffer.ctypes.data
-            self._start(target, source, len(part), TO_DEVICE, stream)
-            free.record(stream)
+    def _start(self, target: int, source: int, n: int, event: Any) -> None:
+        stream = self.cp.cuda.get_current_stream()
+        self.cp.cuda.runtime.memcpyAsync(target, source, n, self.direction, stream.ptr)
+        event.record(stream)
 
-    def _fetch(self, there: Any, values: NDArray[Any]) -> None:
-        stream, bytes_ = self.cp.cuda.get_current_stream(), values.reshape(-1).view(np.uint8)
-        waiting: list[tuple[int, NDArray[np.uint8], Any]] = []
-        for number, first in enumerate(range(0, values.nbytes, PART)):
-            buffer, done = self._buffer(TO_HOST, number % 2)
-            done.synchronize()
-            n = min(PART, values.nbytes - first)
-            self._start(buffer.ctypes.data, there.data.ptr + first, n, TO_HOST, stream)
-            done.record(stream)
-            waiting.append((first, buffer[:n], done))
-            if len(waiting) == 2:
-                _take(bytes_, *waiting.pop(0))
-        for part in waiting:
-            _take(bytes_, *part)
-
-    def _start(self, target: int, source: int, n: int, direction: int, stream: Any) -> None:
-        self.cp.cuda.runtime.memcpyAsync(target, source, n, direction, stream.ptr)
-
-    def _buffer(self, direction: int, number: int) -> tuple[NDArray[np.uint8], Any]:
-        which = direction, number
-        if which not in self._buffers:
-            memory = self.cp.cuda.alloc_pinned_memory(PART)
-            event = self.cp.cuda.Event(disable_timing=True)
-            self._buffers[which] = np.frombuffer(memory, np.uint8, PART), event
-        return self._buffers[which]
-
-
-def _take(to: NDArray[np.uint8], first: int, buffer: NDArray[np.uint8], done: Any) -> None:
-    done.synchronize()
-    _lay(to[first : first + len(buffer)], buffer)
-
-
-def _lay(to: NDArray[np.uint8], values: NDArray[np.uint8]) -> None:
-    """Copy bytes, each thread a piece."""
-    piece = -(-len(values) // COPY_THREADS)
-    pieces = [slice(first, first + piece) for first in range(0, len(values), piece)]
-    list(_pool().map(lambda at: np.copyto(to[at], values[at]), pieces))
-
-
-@cache
-def _pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(COPY_THREADS)
+    def _lay(self, to: NDArray[np.uint8], values: NDArray[np.uint8]) -> None:
+        piece = -(-len(values) // 4)
+        pieces = [slice(first, first + piece) for first in range(0, len(values), piece)]
+        list(self._pool.map(lambda at: np.copyto(to[at], values[at]), pieces))
 
 
 class Device:
-    """One GPU: its kernels, and what goes there and back.
-
-    Parameters
-    ----------
-    number : int
-        Which of the GPUs.
-    """
+    """One GPU, by its number: its kernels, and what goes there and back."""
 
     def __init__(self, number: int = 0) -> None:
         self.cp, self.number = cupy(), number
         self._fixed: dict[Any, tuple[Any, Any]] = {}
         self._numbers: Any = ()
-        self._copies = Copies(self.cp)
+        # (1 and 2 are CUDA's names of the directions)
+        self._to_device, self._to_host = Copies(self.cp, 1), Copies(self.cp, 2)
         runtime = self.cp.cuda.runtime
         try:
             n_devices = runtime.getDeviceCount()
         except runtime.CUDARuntimeError as error:
-            if error.status == OLD_DRIVER and runtime.driverGetVersion():
+            # CUDA's error of an old driver, or of none
+            if error.status == 35 and runtime.driverGetVersion():
                 raise EngineError(
                     "The driver of the GPU is older than CuPy's CUDA "
                     f"{runtime.runtimeGetVersion() // 1000}; update it, install the CuPy of its "
@@ -156,15 +132,18 @@ class Device:
             raise EngineError(f"There is no GPU{which} on this machine; use the engine 'cpu'.")
 
     @cached_property
+    def _properties(self) -> dict[str, Any]:
+        return dict(self.cp.cuda.runtime.getDeviceProperties(self.number))
+
+    @property
     def title(self) -> str:
         """The maker's name of it."""
-        return str(self.cp.cuda.runtime.getDeviceProperties(self.number)["name"].decode())
+        return str(self._properties["name"].decode())
 
-    @cached_property
+    @property
     def most_shared(self) -> int:
         """The most bytes of shared memory that a block can have."""
-        name = "sharedMemPerBlockOptin"
-        return int(self.cp.cuda.runtime.getDeviceProperties(self.number)[name])
+        return int(self._properties["sharedMemPerBlockOptin"])
 
     @contextmanager
     def busy(self) -> Iterator[None]:
@@ -189,24 +168,24 @@ class Device:
         if values is None:
             return None
         if isinstance(values, np.ndarray) and values.nbytes >= LARGE:
-            return self._copies.to_device(np.ascontiguousarray(values, dtype))
+            return self._to_device.to_device(np.ascontiguousarray(values, dtype))
         return self.cp.ascontiguousarray(self.cp.asarray(values, dtype))
 
     def host(self, values: Any) -> NDArray[Any]:
         """Copy an array from the GPU."""
         if getattr(values, "nbytes", 0) >= LARGE and values.flags.c_contiguous:
-            return self._copies.to_host(values)
+            return self._to_host.to_host(values)
         found: NDArray[Any] = self.cp.asnumpy(values)
         return found
 
     def fixed(self, values: NDArray[Any]) -> Any:
         """Copy an array that stays as it is to the GPU, once; small ones are known by content."""
         key: Any = id(values)
-        if values.nbytes <= SMALL:
+        if values.nbytes <= 2**16:
             key = values.dtype.str, values.tobytes()
         kept = self._fixed.get(key)
         if kept is None or (key == id(values) and kept[0] is not values):
-            if len(self._fixed) >= MOST_FIXED:
+            if len(self._fixed) >= 64:
                 self._fixed.clear()
             kept = values, self.array(values)
             self.wait()  # streams share it
@@ -275,15 +254,17 @@ class Device:
         """Run a kernel in so many blocks of threads, with so many bytes of shared memory each."""
         given = tuple(np.uint64(0) if a is None else a for a in arguments)
         kernel = _kernel(self.number, file, name)
-        if shared > PLAIN_SHARED and shared > kernel.max_dynamic_shared_size_bytes:
+        # (48 KB are there without being asked for)
+        if shared > 48 * 1024 and shared > kernel.max_dynamic_shared_size_bytes:
             kernel.max_dynamic_shared_size_bytes = shared
         kernel((blocks,), (threads,), given, shared_mem=shared)
 
     def column_sums(self, rows: Any, n_columns: int) -> Any:
         """Return the sums of the first columns on the GPU, in 64 bits and in a fixed order."""
+        n_parts = 264  # of rows, whose sums are added up in order
         total = np.int64 if rows.dtype.kind == "i" else np.float64
-        parts, sums = self.cp.empty((N_PARTS, n_columns), total), self.cp.empty(n_columns, total)
-        for blocks, to, (n_rows, stride) in ((N_PARTS, parts, rows.shape), (1, sums, parts.shape)):
+        parts, sums = self.cp.empty((n_parts, n_columns), total), self.cp.empty(n_columns, total)
+        for blocks, to, (n_rows, stride) in ((n_parts, parts, rows.shape), (1, sums, parts.shape)):
             self.launch(
                 "update", f"columns_of_{rows.dtype.name}", blocks,
                 rows, np.int32(n_rows), np.int32(stride), np.int32(n_columns), to,

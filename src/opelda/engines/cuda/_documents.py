@@ -1,5 +1,6 @@
 """Documents on a GPU: all of a collection, one block after another, or CuPy's where they are."""
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -15,8 +16,6 @@ from opelda.engines.cpu._updates import gathered
 from opelda.engines.cuda._device import LANES, Device
 from opelda.engines.seam import Chosen, Documents, Rows
 
-# Words of documents that are worked on in a launch of their own: shared memory is for the longest.
-ROOMS = (32, 64, 128, 256, 512)
 FEW_DOCS = 8192
 # Bytes of documents, and of what is found about them, that are on the GPU at a time.
 BLOCK = 2**28
@@ -56,17 +55,29 @@ class CudaRows:
         """Number of documents that are meant."""
         return len(self.lengths)
 
+    def tokens(self, device: Device) -> NDArray[np.float64]:
+        """Return the tokens of each document that is meant."""
+        n_docs = len(self.indptr) - 1
+        found = device.cp.empty(n_docs)
+        given = self.indptr, self.counts, np.int32(n_docs), found
+        device.run("counts", "lengths", n_docs, *given, threads=LANES)
+        tokens = device.host(found)
+        return tokens if self.chosen is None else tokens[device.host(self.chosen)]
+
     def by_length(self, device: Device) -> list[tuple[int, int, Any]]:
         """Return (words that there is room for, number of documents, their places) by length.
 
-        Few documents are taken together: they leave most of the GPU idle, one launch or another.
+        Shared memory is for the longest document of a launch. Few documents are taken together:
+        they leave most of the GPU idle, one launch or another.
         """
         if self._classes is not None or not self.n_docs:
             return self._classes or []
-        longest = int(self.lengths.max(initial=0))
-        rooms = [room for room in ROOMS if room < longest]
-        rooms.append(next((r for r in ROOMS if r >= longest), -(-longest // LANES) * LANES))
-        if self.n_docs <= FEW_DOCS and rooms[-1] <= ROOMS[-1]:
+        longest = int(self.lengths.max())
+        rooms = [32, 64, 128, 256, 512]
+        del rooms[bisect_left(rooms, longest) + 1 :]
+        if longest > rooms[-1]:
+            rooms.append(-(-longest // LANES) * LANES)
+        elif self.n_docs <= FEW_DOCS:
             return [(rooms[-1], self.n_docs, device.numbers(self.n_docs))]
         found, below = [], -1
         for room in rooms:
@@ -119,13 +130,6 @@ class CudaDocuments(Documents):
     _fits: bool | None = None
     _tokens: NDArray[np.float64] | None = None
 
-    def fits(self, device: Device) -> bool:
-        """Whether there is room for all documents on the GPU, which is found out once."""
-        if self._fits is None:
-            n_bytes = 8 * (int(self.matrix.indptr[-1]) + self.n_docs)
-            self._fits = self._there is not None or has_room(device, n_bytes)
-        return self._fits
-
     def there(self, device: Device) -> CudaRows:
         """Return all documents on the GPU."""
         if self._there is None:
@@ -139,7 +143,11 @@ class CudaDocuments(Documents):
 
         Of a collection that does not fit, only they go to the GPU.
         """
-        if not self.fits(device):
+        if self._fits is None:
+            self._fits = self._there is not None or has_room(
+                device, 8 * (int(self.matrix.indptr[-1]) + self.n_docs)
+            )
+        if not self._fits:
             rows = gathered(self, chosen, n_threads)
             return [block for _, block in in_blocks(rows, n_topics)], rows.tokens()
         there, lengths = self.there(device), self.lengths(device)
@@ -150,11 +158,7 @@ class CudaDocuments(Documents):
     def lengths(self, device: Device) -> NDArray[np.float64]:
         """Return the tokens of each document."""
         if self._tokens is None:
-            rows, n_docs = self.there(device), self.n_docs
-            found = device.cp.empty(n_docs)
-            given = rows.indptr, rows.counts, np.int32(n_docs), found
-            device.run("counts", "lengths", n_docs, *given, threads=LANES)
-            self._tokens = device.host(found)
+            self._tokens = self.there(device).tokens(device)
         return self._tokens
 
 
@@ -187,11 +191,10 @@ class GivenRows(Rows):
 
     def take(self, chosen: NDArray[np.intp]) -> "GivenRows":
         """Return some of the documents, without a copy."""
-        before = self.there.chosen
-        of_all = chosen if before is None else self.device.host(before)[chosen]
-        there = self.device.array(of_all.astype(np.int32))
-        lengths = self.there.lengths[chosen]
-        meant = replace(self.there, lengths=lengths, chosen=there, _classes=None)
+        before, meant = self.there.chosen, self.there.some(self.device, chosen)
+        if before is not None:
+            of_all = self.device.host(before)[chosen].astype(np.int32)
+            meant = replace(meant, chosen=self.device.array(of_all))
         return GivenRows(self.device, meant)
 
     def between(self, first: int, last: int) -> "GivenRows":
@@ -200,11 +203,7 @@ class GivenRows(Rows):
 
     @cached_property
     def _tokens(self) -> NDArray[np.float64]:
-        tokens = self.device.cp.empty(len(self.there.indptr) - 1)
-        given = self.there.indptr, self.there.counts, np.int32(len(tokens)), tokens
-        self.device.run("counts", "lengths", len(tokens), *given, threads=LANES)
-        found = self.device.host(tokens)
-        return found if self.there.chosen is None else found[self.device.host(self.there.chosen)]
+        return self.there.tokens(self.device)
 
 
 class GivenDocuments(CudaDocuments):
@@ -251,8 +250,7 @@ class GivenDocuments(CudaDocuments):
 def resident(device: Device, X: Any) -> GivenDocuments | None:
     """Return CuPy's counts as documents of the GPU; see `Engine.resident`.
 
-    None where they need more than a look: they are converted, or what is wrong with them said, in
-    host memory then.
+    None where they must be converted or refused, which is done in host memory.
     """
     if isinstance(X, device.cp.ndarray):
         X = _as_csr(device.cp, X)

@@ -1,41 +1,25 @@
 """One call of a kernel on a GPU: inference from its settings, and certificates."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from opelda.engines import seam as s
-from opelda.engines._solutions import certify_empty
 from opelda.engines.cpu import _kernels as cpu
 from opelda.engines.cpu._tables import padded
 from opelda.engines.cuda._device import LANES, Device, tell
 from opelda.engines.cuda._documents import CudaRows, GivenRows
 from opelda.engines.cuda._tables import CudaTable
-from opelda.engines.seam import (
-    GOLDEN,
-    Certificate,
-    Picks,
-    Rows,
-    Solution,
-    Solver,
-    Task,
-    Wanted,
-    mix,
-)
+from opelda.engines.seam import Certificate, Picks, Rows, Solution, Solver, Task, Wanted
 
-WARPS = (4, 2, 1)  # of a block, each with a document
 MOST_SHARED = 96 * 1024  # bytes of a block
-MOST_COLUMNS = 16  # topics that OPE has the words of at hand: few documents pick more
-FACE = 32  # topics of a document that Exact works on at a time, at most: one for each lane
 MOST_MEMORY = 2**30  # bytes of all documents that shared memory is too small for
 
 
-@dataclass(frozen=True)
-class CudaPicks:
+class CudaPicks(NamedTuple):
     """Mixtures on the GPU: a few topics of each document, and a rest spread like the start."""
 
     topics: Any  # (n_docs, most)
@@ -47,8 +31,7 @@ class CudaPicks:
     start_words: Any  # words under the start
 
 
-@dataclass(frozen=True)
-class CudaMixtures:
+class CudaMixtures(NamedTuple):
     """Mixtures on the GPU."""
 
     theta: Any
@@ -80,30 +63,6 @@ def tell_of(method: Solver) -> None:
     tell(f"{name} as it is set has no kernel on the GPU: the processor infers these mixtures.")
 
 
-def each_document(
-    device: Device,
-    name: str,
-    rows: CudaRows,
-    table: CudaTable,
-    floats: Callable[[int], int],
-    *given: Any,
-) -> None:
-    """Run a kernel with a warp for each document, which has that many floats for so many words."""
-    for room, n_docs, docs in rows.by_length(device):
-        room_of_one = floats(room) + floats(room) % 2
-        most = min(MOST_SHARED, device.most_shared) // (4 * room_of_one)
-        warps, fits = next((n for n in WARPS if n <= most), WARPS[0]), most > 0
-        n_warps = n_docs if fits else min(n_docs, max(MOST_MEMORY // (4 * room_of_one), 1))
-        blocks = -(-n_warps // warps)
-        memory = None if fits else device.cp.empty((blocks * warps, room_of_one), np.float32)
-        device.launch(
-            name, f"{name}_shared" if fits else f"{name}_memory", blocks,
-            *batch_of(docs, rows, table),
-            np.int32(room), memory, np.int64(room_of_one), *given,
-            threads=warps * LANES, shared=4 * warps * room_of_one if fits else 0,
-        )  # fmt: skip
-
-
 def batch_of(docs: Any, rows: CudaRows, table: CudaTable) -> tuple[Any, ...]:
     """Return documents and topics as kernels take them."""
     topics = table.beta, np.int32(table.n_topics), np.int32(table.beta.shape[1])
@@ -127,19 +86,33 @@ def words_under(table: CudaTable, start: NDArray[np.float32]) -> Any:
     return words
 
 
-@dataclass(frozen=True)
-class Call:
+class Call(NamedTuple):
     """Documents and topics, and room for dense mixtures if they are wanted."""
 
     table: CudaTable
     rows: CudaRows
     alpha: NDArray[np.float32]
-    theta: Any
-    factors: bool
+    theta: Any = None
+    factors: bool = False
 
     def run(self, name: str, floats: Callable[[int], int], *given: Any) -> None:
-        """Run a kernel with a warp for each document."""
-        each_document(self.table.device, name, self.rows, self.table, floats, *given)
+        """Run a kernel with a warp for each document, with room for `floats` of its words."""
+        device = self.table.device
+        for room, n_docs, docs in self.rows.by_length(device):
+            room_of_one = floats(room) + floats(room) % 2
+            most = min(MOST_SHARED, device.most_shared) // (4 * room_of_one)
+            fits = most > 0
+            # documents of a block: 4, 2 or 1
+            warps = 4 if most >= 4 or not fits else 2 if most >= 2 else 1
+            n_warps = n_docs if fits else min(n_docs, max(MOST_MEMORY // (4 * room_of_one), 1))
+            blocks = -(-n_warps // warps)
+            memory = None if fits else device.cp.empty((blocks * warps, room_of_one), np.float32)
+            device.launch(
+                name, f"{name}_shared" if fits else f"{name}_memory", blocks,
+                *batch_of(docs, self.rows, self.table),
+                np.int32(room), memory, np.int64(room_of_one), *given,
+                threads=warps * LANES, shared=4 * warps * room_of_one if fits else 0,
+            )  # fmt: skip
 
 
 def solve(
@@ -160,7 +133,7 @@ def solve(
 
 
 def _ope(call: Call, settings: s.OPESettings) -> CudaMixtures:
-    table, rows, alpha, theta = call.table, call.rows, call.alpha, call.theta
+    table, rows, alpha, theta, _ = call
     device, n_topics = table.device, table.n_topics
     n_sequences, n_moves = settings.a.shape
     most = min(n_topics, n_moves)
@@ -170,10 +143,9 @@ def _ope(call: Call, settings: s.OPESettings) -> CudaMixtures:
     start = settings.start.astype(np.float32)
     start_words = words_under(table, start)
     by_content = settings.seed is not None
-    seed = mix(np.array([settings.seed or 0], np.uint64) + GOLDEN)[0]
+    seed = s.mix(np.array([settings.seed or 0], np.uint64) + s.GOLDEN)[0]
     prior = ((alpha.astype(np.float64) - 1) / start).astype(np.float32)
-
-    columns = min(int(most), MOST_COLUMNS)
+    columns = min(int(most), 16)  # topics with the words' columns at hand: few pick more
 
     def floats(room: int) -> int:
         return room * (2 + (columns | 1)) + int(table.beta.shape[1]) + 2 * int(most)
@@ -192,7 +164,7 @@ def _ope(call: Call, settings: s.OPESettings) -> CudaMixtures:
 
 
 def _em(call: Call, settings: s.EMSettings) -> CudaMixtures:
-    table, rows, alpha, theta = call.table, call.rows, call.alpha, call.theta
+    table, rows, alpha, theta, _ = call
     device, n_topics = table.device, table.n_topics
     n_kept = min(settings.n_kept, n_topics)
     step = n_kept | 1  # odd: neither words nor topics side by side meet in a bank
@@ -215,7 +187,7 @@ def _em(call: Call, settings: s.EMSettings) -> CudaMixtures:
 
 
 def _vb(call: Call, settings: s.VBSettings) -> CudaMixtures:
-    table, rows, alpha, theta = call.table, call.rows, call.alpha, call.theta
+    table, rows, alpha, theta, _ = call
     device, n_topics = table.device, table.n_topics
     n_iter = device.cp.zeros(rows.n_docs, np.int32)
     weighs = device.cp.zeros_like(theta) if call.factors else None
@@ -230,7 +202,7 @@ def _vb(call: Call, settings: s.VBSettings) -> CudaMixtures:
 
 
 def _cvb0(call: Call, settings: s.CVB0Settings) -> CudaMixtures:
-    table, alpha, theta = call.table, call.alpha, call.theta
+    table, _, alpha, theta, _ = call
     device, passes = table.device, (settings.burn_in, settings.n_samples)
     call.run(
         "cvb0", lambda room: 4 * table.n_topics,
@@ -241,16 +213,17 @@ def _cvb0(call: Call, settings: s.CVB0Settings) -> CudaMixtures:
 
 
 def _exact(call: Call, settings: s.ExactSettings) -> CudaMixtures:
-    table, rows, alpha, theta = call.table, call.rows, call.alpha, call.theta
-    cp, shape = table.device.cp, (rows.n_docs, FACE)
+    table, rows, alpha, theta, _ = call
+    face = 32  # topics of a document at a time, at most: one for each lane
+    cp, shape = table.device.cp, (rows.n_docs, face)
     topics, shares = cp.zeros(shape, np.int32), cp.zeros(shape, np.float32)
     n_picked, n_iter = (cp.empty(rows.n_docs, np.int32) for _ in range(2))
     loss = cp.empty(rows.n_docs)
 
     def floats(room: int) -> int:
         # in double precision two of a word, a square of topics and one of a topic
-        doubles = 2 * room + FACE * (FACE + 1) + FACE
-        return 2 * doubles + room * (FACE + 1) + int(table.beta.shape[1]) + FACE
+        doubles = 2 * room + face * (face + 1) + face
+        return 2 * doubles + room * (face + 1) + int(table.beta.shape[1]) + face
 
     call.run(
         "exact", floats,
@@ -297,21 +270,12 @@ def on_host(device: Device, found: CudaMixtures, rows: Rows, wanted: Wanted) -> 
 
 def certify(
     table: CudaTable, rows: CudaRows, theta: Any, alpha: NDArray[np.float64]
-) -> list[NDArray[np.float64]]:
+) -> Certificate:
     """Compute the certificates of given mixtures, of documents with words."""
     device = table.device
     values = [device.cp.zeros(rows.n_docs) for _ in range(5)]
-    each_document(
-        device, "certify", rows, table, lambda room: 2 * room,
-        device.fixed(alpha), device.array(theta, np.float32), *values,
-    )  # fmt: skip
-    return [device.host(value) for value in values]
-
-
-def certificate(
-    table: CudaTable, rows: CudaRows, host: Rows, theta: Any, alpha: NDArray[np.float64]
-) -> Certificate:
-    """Compute the certificates of given mixtures."""
-    found = Certificate(*certify(table, rows, theta, alpha))
-    certify_empty(found, host, alpha)
-    return found
+    mixtures = device.array(theta, np.float32)
+    Call(table, rows, alpha.astype(np.float32)).run(
+        "certify", lambda room: 2 * room, device.fixed(alpha), mixtures, *values
+    )
+    return Certificate(*map(device.host, values))

@@ -1,6 +1,5 @@
 """Mixtures by a GPU's kernels or the processor's, their held-out scores, and first documents."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -9,7 +8,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from opelda.engines._accuracy import kept, replaced
-from opelda.engines._numpy_scores import NEAR, SMALLEST
 from opelda.engines._solutions import completed
 from opelda.engines.cpu import _kernels as cpu_kernels
 from opelda.engines.cuda import _kernels as kernels
@@ -17,10 +15,10 @@ from opelda.engines.cuda._device import LANES, THREADS, Device
 from opelda.engines.cuda._documents import CudaRows, GivenRows, in_blocks
 from opelda.engines.cuda._tables import CudaTable
 from opelda.engines.seam import (
-    Accuracy,
+    NEAR,
+    SMALLEST,
     Documents,
     ExactSettings,
-    KernelSettings,
     Rows,
     Solution,
     Task,
@@ -40,8 +38,7 @@ def solved(table: CudaTable, rows: Rows, task: Task, wanted: Wanted, n_threads: 
     def infer(some: Rows, how: Task, parts: Wanted) -> Solution:
         settings = how.method.kernel(table.n_topics, how.seed)
         likeliest = isinstance(settings, ExactSettings) and not is_concave(how.alpha)
-        has_kernel = likeliest or kernels.has_kernel(settings)
-        if settings is None or not has_kernel:
+        if settings is None or not (likeliest or kernels.has_kernel(settings)):
             kernels.tell_of(how.method)
             return here(some, how, parts)
         there, alpha = CudaRows.of(table.device, some), how.alpha.astype(np.float32)
@@ -49,30 +46,24 @@ def solved(table: CudaTable, rows: Rows, task: Task, wanted: Wanted, n_threads: 
         found = kernels.solve(table, there, settings, alpha, dense, parts.factors)
         solution = kernels.on_host(table.device, found, some, parts)
         if parts.certificate:
-            bounds = kernels.certificate(table, there, some, found.theta, how.alpha)
+            bounds = kernels.certify(table, there, found.theta, how.alpha)
             solution = replace(solution, certificate=bounds)
         solution = completed(solution, some, how.alpha)
-        return _made_good(solution, some, settings, lambda rows: here(rows, how, parts))
+        if solution.loss is None or not isinstance(settings, ExactSettings):
+            return solution
+        # the processor finds the mixtures that are not as good as was asked
+        loss = solution.loss
+        if solution.certificate is not None:  # (another bound of the same)
+            loss = np.minimum(loss, solution.certificate.likelihood_loss)
+            solution.certificate.likelihood_loss[:] = loss
+        solution = replace(solution, loss=loss)
+        missed = np.flatnonzero(loss > settings.limits(some.tokens()))
+        if not len(missed):
+            return solution
+        best = here(some.take(missed), how, parts)
+        return replaced(solution, missed, best, np.arange(len(missed)))
 
     return kept(infer, table.known_part(rows), task, wanted)
-
-
-def _made_good(
-    found: Solution, rows: Rows, settings: KernelSettings, here: Callable[[Rows], Solution]
-) -> Solution:
-    """Return the mixtures, with the processor's for those that are not as good as was asked."""
-    loss = found.loss
-    if loss is None or not isinstance(settings, ExactSettings):
-        return found
-    if found.certificate is not None:  # (another bound of the same)
-        loss = np.minimum(loss, found.certificate.likelihood_loss)
-        found.certificate.likelihood_loss[:] = loss
-    missed = np.flatnonzero(loss > Accuracy(**vars(settings)).limits(rows.tokens()))
-    found = replace(found, loss=loss)
-    if not len(missed):
-        return found
-    best = here(rows.take(missed))
-    return replaced(found, missed, best, np.arange(len(missed)))
 
 
 def predict(
@@ -106,8 +97,8 @@ def far_apart(
     cp, n_docs = device.cp, X.shape[0] - n_begun
     rows = cp.zeros(n_begun + len(draws), np.int32)
     rows[:n_begun] = device.array(np.arange(n_docs, X.shape[0], dtype=np.int32))
-    types = {"indptr": np.int64, "indices": np.int32, "data": np.float64}
-    given = tuple(device.array(getattr(X, name), type_) for name, type_ in types.items())
+    parts = (X.indptr, np.int64), (X.indices, np.int32), (X.data, np.float64)
+    given = tuple(device.array(*part) for part in parts)
     laid, nearest = cp.zeros(X.shape[1]), cp.zeros(n_docs)
     distance = (given[0][1 : n_docs + 1] > given[0][:n_docs]).astype(np.float64)
     for at, draw in enumerate((*[-1.0] * n_begun, *draws)):

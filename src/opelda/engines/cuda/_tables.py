@@ -1,5 +1,6 @@
 """Topics on a GPU: weights that move there and back, and the probabilities they stand for."""
 
+from contextlib import suppress
 from functools import cached_property
 from typing import Any
 
@@ -7,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import psi
 
-from opelda.engines.cpu._tables import SMALLEST, TopicTable
+from opelda.engines.cpu._tables import SMALLEST_PROBABILITY, TopicTable, row_width
 from opelda.engines.cuda._device import LANES, Device, device_of
 from opelda.engines.seam import Prior, Weights, prior_sums
 from opelda.errors import EngineError
@@ -44,12 +45,9 @@ class CudaWeights(Weights):
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        number = state["device"]
-        try:
-            state = state | {"device": device_of(number)}
-        except EngineError:
-            state = state | {"device": None}
-        self.__dict__.update(state)
+        self.__dict__.update(state, device=None)
+        with suppress(EngineError):
+            self.device = device_of(state["device"])
 
     @property
     def _room(self) -> NDArray[Any]:
@@ -152,7 +150,7 @@ class CudaTable(TopicTable):
         cp, (n_topics, n_words) = device.cp, components.shape
         beta = cp.zeros((n_words, width_of(n_topics)), np.float32)
         beta[:, :n_topics] = device.array(components).T
-        beta[beta < SMALLEST] = 0.0
+        beta[beta < SMALLEST_PROBABILITY] = 0.0
         means = (beta.sum(axis=1, dtype=np.float64) / n_topics).astype(np.float32)
         known = device.host(means > 0)
         return cls(device, beta, means, n_topics, ids, None if known.all() else known)
@@ -193,7 +191,8 @@ class CudaTable(TopicTable):
     def rows(self) -> NDArray[np.float32]:  # type: ignore[override]
         """The probabilities in host memory."""
         wide = self.device.host(self.beta)
-        found: NDArray[np.float32] = np.zeros((len(wide), -(-self.n_topics // 16) * 16), np.float32)
+        shape = len(wide), row_width(self.n_topics)
+        found: NDArray[np.float32] = np.zeros(shape, np.float32)
         found[:, : self.n_topics] = wide[:, : self.n_topics]
         return found
 

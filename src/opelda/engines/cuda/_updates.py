@@ -8,14 +8,18 @@ from numpy.typing import NDArray
 from opelda.engines.cuda._device import LANES, Device
 from opelda.engines.cuda._documents import CudaRows
 from opelda.engines.cuda._kernels import CudaMixtures, batch_of
-from opelda.engines.cuda._tables import CudaTable, CudaWeights
+from opelda.engines.cuda._tables import CudaTable
 
 
 class Sums:
     """Sums over documents in whole multiples of a unit: exact, so that no order matters.
 
-    They are zeros before a batch is added, and again when they were taken.
+    They are zeros before a batch is added, and again, `clean`, when they were taken.
     """
+
+    e_seconds = 0.0
+    mean_gap = np.nan
+    clean = True
 
     def __init__(self, device: Device, n_words: int, n_topics: int) -> None:
         self.device, self.shape = device, (n_words, n_topics)
@@ -55,16 +59,16 @@ class Sums:
         mass: NDArray[np.float64] = found[:-1]
         return mass if self._picks is None else mass + self._picks.start * found[-1]
 
-    def add_to(self, weights: CudaWeights, gain: NDArray[np.float64]) -> None:
-        """Add the statistics, times a number per topic, to weights; they are taken then."""
+    def add_to(self, weights: Any, gain: NDArray[np.float64]) -> None:
+        """Take the statistics, times a number per topic, and add them to weights."""
         rows = weights.changing_rows()
         self._take(
             self.shape[0], rows, np.int32(rows.shape[1]), self.device.array(gain), None, None
         )
         weights.sums = self.device.column_sums(rows, weights.n_topics)
 
-    def taken(self) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """Return the words of the documents and their statistics."""
+    def statistics(self) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Take the words of the documents and their statistics."""
         words = self.device.cp.flatnonzero(self._touched).astype(np.int32)
         values = self.device.cp.empty((len(words), self.shape[1]))
         self._take(len(words), None, np.int32(0), None, words, values)
@@ -83,3 +87,4 @@ class Sums:
         )  # fmt: skip
         self._mass.fill(0)
         del self._table, self._picks
+        self.clean = True

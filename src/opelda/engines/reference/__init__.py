@@ -1,1 +1,0 @@
-"""The reference engine: plain NumPy in double precision, the oracle of the tests."""
