@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opelda.corpus import read, stream
-from opelda.corpus.formats import FORMATS, Input, Options
+from opelda.corpus.formats import FORMATS, Options
+from opelda.corpus.formats._input import Input
 from opelda.corpus.formats._text_columns import cells
 from opelda.errors import InputError
 from tests.corpus.test_beside import as_table, columns, given_as

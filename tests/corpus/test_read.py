@@ -225,7 +225,7 @@ def test_models_of_counts_take_texts_of_any_kind(tmp_path):
 
 
 def test_a_compressed_file_is_read_once(tmp_path, monkeypatch):
-    from opelda.corpus.formats import Input
+    from opelda.corpus.formats._input import Input
 
     path = tmp_path / "a.txt.gz"
     path.write_bytes(gzip.compress(b"tea\n" * 7))

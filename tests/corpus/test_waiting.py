@@ -9,7 +9,8 @@ from itertools import islice, product
 import pytest
 
 from opelda.corpus import stream
-from opelda.corpus.formats import Input, detect
+from opelda.corpus.formats._detect import detect
+from opelda.corpus.formats._input import Input
 from opelda.errors import InputError
 from tests.corpus.restarts import SIZE, WORDS, Learner, Once, lines, waiting
 

@@ -22,7 +22,8 @@ import opelda
 from opelda import _store
 from opelda.corpus import Corpus, Tokenizer, read
 from opelda.corpus._block import Problems
-from opelda.corpus.formats import FORMATS, Input, Options
+from opelda.corpus.formats import FORMATS, Options
+from opelda.corpus.formats._input import Input
 from opelda.corpus.formats._vocab import read_vocabulary
 from opelda.corpus.text import COUNT_VECTORIZER, WHITESPACE
 from opelda.errors import InputError, ModelFileError

@@ -195,7 +195,7 @@ def test_positions_of_another_file(tmp_path):
     path.write_text("1 1:1\n")
     (tmp_path / "x.ldac.gz").write_bytes(gzip.compress(b"1 1:1\n"))
     for name in ("x.ldac", "x.ldac.gz"):
-        with pytest.raises(InputError, match="ends before byte 12, from where it should go on"):
+        with pytest.raises(InputError, match="ends before byte 12, where reading should resume"):
             read(ldac, tmp_path / name, position)
     sparse.save_npz(tmp_path / "x.npz", sparse.csr_array(np.eye(2)))
     for position in (3, -1, 1.0, True, "1"):

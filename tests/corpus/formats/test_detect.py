@@ -16,7 +16,9 @@ from scipy import sparse
 
 from opelda.corpus import Vocabulary, read
 from opelda.corpus._corpus import Corpus
-from opelda.corpus.formats import FORMATS, Input, detect, expand
+from opelda.corpus.formats import FORMATS
+from opelda.corpus.formats._detect import detect, expand
+from opelda.corpus.formats._input import Input
 from opelda.errors import InputError
 from tests.corpus.formats import text_files
 

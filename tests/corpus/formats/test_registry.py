@@ -8,7 +8,8 @@ from scipy import sparse
 
 from opelda.corpus import Vocabulary, read, stream
 from opelda.corpus._corpus import Corpus
-from opelda.corpus.formats import FORMATS, Format, Input
+from opelda.corpus.formats import FORMATS, Format
+from opelda.corpus.formats._input import Input
 from opelda.corpus.formats._line_reader import text_blocks
 from opelda.corpus.formats._writing import write_in_one_step
 from opelda.errors import InputError

@@ -11,7 +11,8 @@ import pytest
 
 from opelda.corpus._block import Problems
 from opelda.corpus._matrix import Counted
-from opelda.corpus.formats import FORMATS, Input, Options
+from opelda.corpus.formats import FORMATS, Options
+from opelda.corpus.formats._input import Input
 from opelda.errors import InputError
 from tests.corpus.formats import text_files
 

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opelda.corpus._block import Problems
-from opelda.corpus.formats import FORMATS, Input, Options
+from opelda.corpus.formats import FORMATS, Options
+from opelda.corpus.formats._input import Input
 from opelda.errors import InputError
 
 BAD = b"caf\xe9"

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from opelda.corpus._block import Problems
 from opelda.corpus._matrix import Counted
-from opelda.corpus.formats import FORMATS, Input, Options, _line_reader
+from opelda.corpus.formats import FORMATS, Options, _line_reader
+from opelda.corpus.formats._input import Input
 from opelda.errors import InputError
 
 COMPRESS = {

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 import opelda.corpus
 from opelda.corpus._block import Problems
-from opelda.corpus.formats import FORMATS, Input, Options
+from opelda.corpus.formats import FORMATS, Options
 from opelda.corpus.formats import csv as tables
+from opelda.corpus.formats._input import Input
 from opelda.errors import InputError
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)

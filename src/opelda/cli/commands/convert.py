@@ -100,7 +100,7 @@ def _check_sidecar(documents: Any, target: str, kind: str) -> None:
 
 def _written_format(target: str, to: str | None) -> str:
     """Return the format to write: the one asked for, or the one the name stands for."""
-    from opelda.corpus.formats import Input
+    from opelda.corpus.formats._input import Input
 
     kind = to
     if to is None and (target.endswith("/") or Path(target).is_dir()):

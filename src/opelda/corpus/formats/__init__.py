@@ -16,32 +16,26 @@ from opelda.errors import InputError
 if TYPE_CHECKING:
     from opelda.corpus._block import Block, Problems
     from opelda.corpus._corpus import Corpus
-    from opelda.corpus.formats._detect import detect, expand
     from opelda.corpus.formats._input import Input
-    from opelda.corpus.formats._vocab import read_vocabulary
 
-__all__ = ["FORMATS", "Format", "Input", "Options", "detect", "expand", "read_vocabulary"]
-
-AUTO = "auto"  # among columns: those that are found by their names
+AUTO = "auto"  # among columns: all columns with usual names
 
 
 @dataclass(frozen=True)
 class Options:
-    """How to read; every format looks at those that concern it."""
+    """How to read; each format uses the options that it honours."""
 
-    # columns, or keys, that hold the text, joined by a space; empty: found by name
-    text_columns: tuple[str, ...] = ()
-    # the column, or key, that names the documents; None: found by name, False: none
-    name_column: str | Literal[False] | None = None
-    # columns, or keys, that are kept beside the documents; "auto" among them: found by name, too
-    metadata: tuple[str, ...] = ()
+    text_columns: tuple[str, ...] = ()  # columns or keys, joined by a space; empty: found by name
+    name_column: str | Literal[False] | None = None  # None: found by name, False: no names
+    metadata: tuple[
+        str, ...
+    ] = ()  # columns or keys beside the documents, with "auto" found by name
     encoding: str = "utf-8"
-    block_size: int = 5_000  # documents per block at most
-    # a file of the columns' words, a word a line; None: looked for beside the source
-    column_words: str | None = None
-    words: list[str] | None = None  # the columns' words, where they were given themselves
+    block_size: int = 5_000  # most documents of a block
+    column_words: str | None = None  # file of the columns' words; None: found beside the source
+    words: list[str] | None = None  # the columns' words themselves
     format: str = "auto"
-    first_id: int | None = None  # the number of the first word; None: the format's own custom
+    first_id: int | None = None  # number of the first word; None: the format's custom
     problems: "Problems" = field(
         default_factory=lambda: import_module("opelda.corpus._block").Problems()
     )
@@ -55,26 +49,26 @@ class Format:
 
     name: str
     summary: str  # one line for help texts
-    # texts to be tokenised (or words of their own with counts), or counts over a vocabulary
+    # texts to be tokenised (or words with their counts), or counts over a vocabulary
     kind: Literal["text", "counts"]
-    suffixes: tuple[str, ...]  # ends of file names, without that of a compression
-    # the parameters of `opelda.corpus.read` that it honours, out of text_column, name_column,
-    # metadata, encoding and first_id; `check` refuses the others
+    suffixes: tuple[str, ...]  # of file names, without that of a compression
+    # parameters of `opelda.corpus.read` that the format honours, out of text_column, name_column,
+    # metadata, encoding and first_id; `check` refuses the rest
     options: tuple[str, ...]
-    # (input, options, position): the documents from a position on; None is the beginning
+    # (input, options, position): the documents from a position; None is the beginning
     blocks: "Callable[[Input, Options, Any], Iterator[Block]]"
     # (corpus, path): writes a corpus in one step; None: the format is only read
     write: "Callable[[Corpus, str], None] | None" = None
-    in_lines: bool = False  # so that a file can be followed while it grows
+    in_lines: bool = False  # a file can be followed while it grows
 
     def words(self, input: "Input", options: Options) -> list[str] | None:
-        """Return the words of the columns (of texts: to count); None where none are named."""
+        """Return the words of the columns (of texts: to count); None if unknown."""
         from opelda.corpus.formats._vocab import column_words
 
         return column_words(input, options, is_text=self.kind == "text")
 
     def check(self, options: Options, label: str) -> None:
-        """Refuse options that were given and that this format cannot honour."""
+        """Refuse options that this format does not honour."""
         named = [column for column in options.metadata if column != AUTO]
         if named and "metadata" not in self.options:
             raise InputError(
@@ -145,16 +139,3 @@ FORMATS: dict[str, Format] = {
     )
     for name, kind, ends, options, module, blocks, write, summary in _BUILT_IN
 }
-
-_MODULES = {
-    "Input": "_input",
-    "detect": "_detect",
-    "expand": "_detect",
-    "read_vocabulary": "_vocab",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""Streams of bytes, compressed or not: read a piece at a time, whatever they swell to."""
+"""Streams of bytes, compressed or not, in pieces of bounded size."""
 
 import bz2
 import gzip
@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 
 from opelda.errors import InputError
 
-# How each compression begins in any case, and what tells it apart within `N_MAGIC` bytes.
+# The first bytes of each compression, and its signature within `N_MAGIC` bytes.
 MAGIC = {
     ".gz": (b"\x1f\x8b", re.compile(rb"\x1f\x8b\x08")),
     ".xz": (b"\xfd7zXZ", re.compile(rb"\xfd7zXZ\0")),
@@ -25,7 +25,7 @@ CHUNK = 1 << 20
 
 
 def compression_of(head: bytes, promised: str = "") -> str | None:
-    """Return the suffix that belongs to a file's first bytes, None if it is not compressed."""
+    """Return the suffix for a file's first bytes; None if it is not compressed."""
     found = next((suffix for suffix, (_, magic) in MAGIC.items() if magic.match(head)), None)
     if not found and promised and len(head) < N_MAGIC:
         begin = MAGIC[promised][0]
@@ -58,11 +58,10 @@ def compressing(file: BinaryIO, suffix: str) -> Any:
 
 
 def decompressed(read: Callable[[int], bytes], suffix: str, label: str) -> Iterator[bytes]:
-    """Yield the content of compressed streams that stand end to end, in pieces of `CHUNK` at most.
+    """Yield the content of concatenated compressed streams in pieces of at most `CHUNK` bytes.
 
-    The libraries' own readers of xz and bz2 end without a word at padding or damage behind the
-    first stream, zstandard's where a file is cut short. That is an EOFError here, and damage is
-    what the library raises.
+    The libraries' readers of xz and bz2 end silently at padding or damage behind the first stream,
+    zstandard's at the end of a truncated file. Here a truncated file is an EOFError.
     """
     new: Callable[[], Any] = {
         ".gz": _Gzip,
@@ -73,13 +72,13 @@ def decompressed(read: Callable[[int], bytes], suffix: str, label: str) -> Itera
     }[suffix]
     data = read(CHUNK)
     while data:
-        # a member's output is drained before more is fed: it never holds more than a piece
+        # output is drained before more input, so that memory is bounded
         stream = new()
         out = stream.decompress(data, CHUNK)
         while out or not stream.eof:
             if out:
                 yield out
-                data = b""  # there may be more to come of what it was given
+                data = b""  # the input may give more output
             elif not (data := read(CHUNK)):
                 raise EOFError("it ends too early")
             out = b"" if stream.eof else stream.decompress(data, CHUNK)
@@ -90,9 +89,9 @@ def decompressed(read: Callable[[int], bytes], suffix: str, label: str) -> Itera
 
 
 class ByteStream(io.RawIOBase):
-    """Pieces of bytes as a file, which can be looked at before they are `used`, that is, read.
+    """Pieces of bytes as a file with `peek`; `used` is True after the first read.
 
-    An empty piece says that there is nothing at the moment; reading then returns None.
+    At an empty piece, which says "no data yet", a read returns None.
     """
 
     def __init__(self, pieces: Iterator[bytes], close: Callable[[], None] = lambda: None) -> None:
@@ -114,7 +113,7 @@ class ByteStream(io.RawIOBase):
         return n
 
     def pieces(self) -> Iterator[bytes]:
-        """Yield what is read, and an empty piece where there is nothing at the moment."""
+        """Yield the content in pieces; an empty piece says "no data yet"."""
         while (data := self.read(CHUNK)) != b"":
             yield data or b""
 
@@ -135,7 +134,7 @@ class ByteStream(io.RawIOBase):
 
 
 def read_most(file: io.BufferedIOBase, most: int) -> bytes:
-    """Return all bytes, or the first `most`, for which a file would set aside room at once."""
+    """Return at most `most` bytes; `file.read(most)` would allocate all of them first."""
     content = io.BytesIO()
     while part := file.read(min(CHUNK, most - content.tell())):
         content.write(part)
@@ -143,7 +142,7 @@ def read_most(file: io.BufferedIOBase, most: int) -> bytes:
 
 
 class _Gzip:
-    """zlib's decompressor with the interface of those of lzma and bz2."""
+    """zlib's decompressor with the interface of lzma's and bz2's."""
 
     eof, unused_data = False, b""
 
@@ -157,7 +156,7 @@ class _Gzip:
 
 
 class _Zstd:
-    """The same for zstandard's, which knows no limit: it is fed little at a time."""
+    """The same for zstandard's, which has no output limit: it gets little input at a time."""
 
     eof, unused_data = False, b""
 
@@ -183,7 +182,7 @@ def _zstd_stream(label: str) -> Any:
 
 
 def _zstd(label: str) -> Any:
-    """Return Python's own module, from 3.14 on, or the package."""
+    """Return the module of Python 3.14, or the package."""
     for name in ("compression.zstd", "zstandard"):
         try:
             return import_module(name)

@@ -25,11 +25,11 @@ from opelda.corpus.formats._compression import (
 )
 from opelda.errors import InputError
 
-PEEK_LINES, PEEK_BYTES = 8, 1 << 16  # `peek` looks at so much
+PEEK_LINES, PEEK_BYTES = 8, 1 << 16  # the most that `peek` returns
 
 
 class ChangedError(InputError):
-    """A file is another one than that which a position was reached in."""
+    """A file is not the one in which a position was reached."""
 
 
 class NotTextError(InputError):
@@ -39,8 +39,8 @@ class NotTextError(InputError):
 class Input:
     """One file, one folder, or standard input.
 
-    It has a `label` for messages, a `path` (None for standard input and open files), a `plain_name`
-    (in lower case, without the suffix of a compression) and `n_read`, the bytes read so far.
+    `path` is None for standard input and open files, `plain_name` is in lower case and without the
+    suffix of a compression, `n_read` counts the bytes read so far.
 
     >>> import gzip, tempfile
     >>> path = Path(tempfile.mkdtemp(), "Notes.txt.gz")
@@ -61,18 +61,18 @@ class Input:
         self.plain_name = "" if label == "standard input" else printable(plain).lower()
         try:
             self._start = int(file.tell()) if file.seekable() else None
-        except (AttributeError, OSError, ValueError):  # it cannot go back
+        except (AttributeError, OSError, ValueError):
             self._start = None
-        self._once: ByteStream | None = None  # the content of what cannot be read again
+        self._once: ByteStream | None = None  # the content of a pipe
         self._is_compressed = False
         self._reported = False
-        # of a pipe, between two reads: whether that is to be its end, and how long one may take
+        # of a pipe, asked between reads: whether to end there, and how long to wait for more
         self.is_ended: Callable[[], bool] | None = None
         self.patience = Patience()
 
     @classmethod
     def of(cls, source: "str | os.PathLike[str] | BinaryIO | Input") -> "Input":
-        """Return the input of a path, "-" or a binary file; nothing is opened yet."""
+        """Return the input of a path, "-" or a binary file, without opening it."""
         if isinstance(source, Input):
             return source
         if isinstance(source, str) and source == "-":
@@ -98,12 +98,12 @@ class Input:
 
     @property
     def is_file(self) -> bool:
-        """Whether this is a file with a name, which can be read again as it is."""
+        """Whether this is a file with a name that can be read again."""
         return self.path is not None and self.reopens
 
     @property
     def seekable(self) -> bool:
-        """Whether one can go to a byte without reading all before it: an uncompressed file."""
+        """Whether this is an uncompressed file, which can be read from any byte."""
         if self.path is None or not os.path.isfile(self.path):
             return False
         with self._stored() as stored:
@@ -111,7 +111,7 @@ class Input:
 
     @property
     def size(self) -> int | None:
-        """Bytes on disk; None where that is not known."""
+        """Bytes on disk; None if unknown."""
         try:
             found = None if self.path is None else self.path.stat()
         except OSError:
@@ -126,26 +126,26 @@ class Input:
         return self.size is not None or self.is_folder or not os.path.exists(self.path)
 
     def report(self, how: str | None) -> None:
-        """Say how reading goes on, once; None: it begins, and there is nothing to say."""
+        """Report how reading resumes, once; None: it starts, without a report."""
         if not self._reported and how is not None:
             report(f"{self.label} {how}.")
         self._reported = True
 
     def open(self, offset: int = 0, encoding: str = "utf-8") -> io.BufferedReader:
-        """Return the content from a byte on: decompressed, and as UTF-8 whatever its encoding.
+        """Return the content from a byte on, decompressed and as UTF-8.
 
-        What cannot be opened twice (standard input, a pipe) can be opened again as long as nothing
-        was read but by `peek`. Damaged data raise an `InputError` while they are read.
+        A pipe, or standard input, can be opened until it is read; `peek` does not count. Damaged
+        data raise an `InputError` while they are read.
         """
-        skip = offset  # bytes to read past: none of what can be sought
+        skip = offset  # bytes to read past, where the file cannot seek
         if not self.reopens:
-            stream = ByteStream(self._only().pieces())  # closing it closes nothing
+            stream = ByteStream(self._only().pieces())
         elif encoding == "utf-8" and 0 < offset <= (self.size or 0) and self.seekable:
             stream, skip = self._stored(offset), 0
         else:
             stream = self._content()
         if encoding != "utf-8":
-            # positions count bytes of UTF-8 then, so that skipping comes after
+            # offsets count bytes of UTF-8, so that skipping follows recoding
             stream = ByteStream(_as_utf8(stream.pieces(), encoding, self.label), stream.close)
         file: io.BufferedReader = io.BufferedReader(stream, CHUNK)
         while skip and (passed := len(file.read1(min(skip, CHUNK)))):
@@ -153,8 +153,8 @@ class Input:
         if skip:
             file.close()
             raise ChangedError(
-                f"{self.label} ends before byte {offset}, from where it should go on; "
-                "give the file as it was, or begin anew."
+                f"{self.label} ends before byte {offset}, where reading should resume; "
+                "give the former file, or start without a position."
             )
         return file
 
@@ -167,14 +167,14 @@ class Input:
         return b"".join(io.BytesIO(head).readlines()[:PEEK_LINES])
 
     def beside(self, name: str) -> "Input | None":
-        """Return the file of that name in the same folder, compressed or not; None without one."""
+        """Return the file of that name in the same folder, compressed or not; else None."""
         if self.path is None:
             return None
         paths = (self.path.parent / (name + suffix) for suffix in ("", *SUFFIXES))
         return next((Input.of(path) for path in paths if os.path.isfile(path)), None)
 
     def _only(self) -> ByteStream:
-        """Return the one stream that there is."""
+        """Return the only stream of a pipe."""
         if self._once is None:
             self._once = self._content()
         elif self._once.used:
@@ -182,7 +182,7 @@ class Input:
         return self._once
 
     def _content(self) -> ByteStream:
-        """Return the content from its beginning, decompressed if its first bytes say so."""
+        """Return the content from its beginning, decompressed if it has a signature."""
         stored = self._stored()
         compression = self._compression(stored)
         if compression is None:
@@ -192,16 +192,16 @@ class Input:
         return ByteStream(self._guarded(pieces), stored.close)
 
     def _compression(self, stored: ByteStream) -> str | None:
-        """Return the suffix of what a file is compressed with, None if it is not."""
+        """Return the suffix of a file's compression; None if it is not compressed."""
         try:
-            # a line's end is enough: a beginning by which a compression is known has none
+            # a pipe is not waited for beyond its first line: no signature contains a line end
             return compression_of(stored.peek(N_MAGIC, 1), self._suffix)
         except EOFError as error:
             stored.close()
             raise self._failure(error) from None
 
     def _stored(self, offset: int = 0) -> ByteStream:
-        """Return the bytes as they are stored, from one of them on."""
+        """Return the stored bytes from an offset on."""
         self.n_read = offset
         try:
             if self._file is not None:
@@ -220,11 +220,11 @@ class Input:
             raise self._failure(error, damaged=False) from None
 
     def _pieces(self, file: Any) -> Iterator[bytes]:
-        """Yield what a file gives, without waiting for more than it has."""
+        """Yield a file's bytes as soon as they can be read."""
         read = getattr(file, "read1", file.read)
-        size = PEEK_BYTES  # enough for those who only look
+        size = PEEK_BYTES  # enough for `peek`
         while True:
-            # what is compressed may hold documents that cannot be read yet
+            # bytes of a compressed pipe may not suffice for a line
             patience = Patience() if self._is_compressed else self.patience
             if not _has_more(file, self.is_ended, patience):
                 if not patience.paused:
@@ -232,8 +232,8 @@ class Input:
                 yield b""
                 continue
             data = read(size)
-            if data is None:  # what never waits has nothing at the moment
-                raise BlockingIOError("it has nothing to read yet")
+            if data is None:
+                raise BlockingIOError("it does not wait for data; open it in blocking mode")
             if not isinstance(data, bytes | bytearray | memoryview):
                 kind = type(data).__name__
                 raise InputError(f"The file gives {kind}, not bytes; open it with 'rb'.")
@@ -244,7 +244,7 @@ class Input:
             size = CHUNK
 
     def _guarded(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
-        """Yield the pieces; what goes wrong with the data or the system becomes a sentence."""
+        """Yield the pieces; turn errors of the data or the system into an `InputError`."""
         try:
             yield from pieces
         except (InputError, MemoryError):
@@ -261,15 +261,15 @@ class Input:
 
 
 def _has_more(file: Any, is_ended: Callable[[], bool] | None, patience: Patience) -> bool:
-    """Wait until there is something to read, or the end; False if it was asked to end before."""
+    """Wait for data or the end; False if reading should pause or end before."""
     patience.paused = False
     if is_ended is None and patience.seconds == inf:
-        return True  # reading waits by itself
+        return True  # the read waits
     while is_ended is None or not is_ended():
         try:
-            if select.select([file], [], [], 0.1)[0]:  # a request to end is heard soon
+            if select.select([file], [], [], 0.1)[0]:
                 return True
-        except (OSError, ValueError):  # it is no file of the system, and does not wait
+        except (OSError, ValueError):  # not a file of the system
             return True
         patience.meanwhile()
         if patience.is_over:
@@ -279,7 +279,7 @@ def _has_more(file: Any, is_ended: Callable[[], bool] | None, patience: Patience
 
 
 def codec(encoding: str) -> str:
-    """Return an encoding's usual name, "utf-8" for UTF8; refuse what is no encoding of text."""
+    """Return an encoding's usual name, "utf-8" for UTF8; raise InputError for an unknown one."""
     try:
         found = codecs.lookup(encoding)
     except (LookupError, TypeError, ValueError):
@@ -292,15 +292,15 @@ def codec(encoding: str) -> str:
 
 
 def _as_utf8(pieces: Iterable[bytes], encoding: str, label: str) -> Iterator[bytes]:
-    """Yield a text as UTF-8, bytes that mean nothing in its encoding as bytes that are no UTF-8."""
+    """Yield a text as UTF-8; invalid bytes become bytes that are invalid in UTF-8, too."""
     decoder = codecs.getincrementaldecoder(encoding)("opelda.mark")
     for data in chain(pieces, [None]):
         try:
             text = decoder.decode(data or b"", final=data is None)
         except UnicodeError as error:
             why = f"{label} cannot be decoded ({error})"
-            raise InputError(f"{why}; give the encoding it is written in.") from None
-        if text or data == b"":  # which says that there is nothing at the moment
+            raise InputError(f"{why}; give its encoding.") from None
+        if text or data == b"":  # an empty piece says "no data yet"
             yield text.encode("utf-8", "surrogatepass")
 
 
@@ -314,32 +314,32 @@ codecs.register_error("opelda.mark", _mark)
 
 
 def reason(error: BaseException) -> str:
-    """Return an error's message, fit to stand within a sentence."""
+    """Return an error's message as a part of a sentence."""
     text = (isinstance(error, OSError) and error.strerror) or str(error) or type(error).__name__
     return text.rstrip(".").replace("\n", " ")
 
 
 def check_position(good: bool, position: Any, label: str) -> None:
-    """Refuse a position that no block of a source can have had."""
+    """Raise InputError for a position that is not good."""
     if not good:
         what = f"{position!r} is no position in {label}"
-        raise InputError(f"{what}; give one that was reached in it.")
+        raise InputError(f"{what}; give a position of the same source.")
 
 
 def row_position(position: Any, n_rows: int, label: str) -> int:
-    """Return a position among rows, 0 for the beginning, checked."""
+    """Return a checked number of rows before a position; None is 0."""
     good = type(position) is int and 0 <= position <= n_rows
     check_position(position is None or good, position, label)
     return position or 0
 
 
 def checked_path(text: str) -> str:
-    """Return a path; refuse what no file can be called."""
+    """Return a path; raise InputError if no file can have that name."""
     if not text or "\0" in text:
         raise InputError(f"A path cannot be {text!r}; give the name of a file.")
     return text
 
 
 def printable(path: str) -> str:
-    """Return a path that can be written anywhere, whatever bytes the file system has in it."""
+    """Return a path as valid text, its other bytes escaped."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")

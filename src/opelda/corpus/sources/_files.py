@@ -12,9 +12,9 @@ from typing import Any
 
 from opelda.corpus._block import Block, BlockJoiner, Patience, Source
 from opelda.corpus._replay import report, unpacked
-from opelda.corpus.formats import Format, Input, Options
+from opelda.corpus.formats import Format, Options
 from opelda.corpus.formats._compression import without_suffix
-from opelda.corpus.formats._input import printable
+from opelda.corpus.formats._input import Input, printable
 from opelda.corpus.formats._line_reader import LineReader
 from opelda.errors import InputError
 

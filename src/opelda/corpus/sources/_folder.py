@@ -11,9 +11,9 @@ import polars as pl
 
 from opelda.corpus._block import Block, BlockJoiner, Source
 from opelda.corpus._replay import digest, report, unpacked
-from opelda.corpus.formats import Format, Input, Options
+from opelda.corpus.formats import Format, Options
 from opelda.corpus.formats._detect import is_vocabulary
-from opelda.corpus.formats._input import NotTextError, printable
+from opelda.corpus.formats._input import Input, NotTextError, printable
 from opelda.corpus.formats._line_reader import LARGEST_BLOCK
 from opelda.corpus.formats._text_columns import as_series
 from opelda.corpus.formats.texts import file_text, named_files

@@ -12,9 +12,9 @@ from typing import Any
 
 from opelda.corpus._block import Block, BlockJoiner
 from opelda.corpus._replay import report
-from opelda.corpus.formats import Format, Input, Options
+from opelda.corpus.formats import Format, Options
 from opelda.corpus.formats._compression import CHUNK, ByteStream
-from opelda.corpus.formats._input import ChangedError
+from opelda.corpus.formats._input import ChangedError, Input
 from opelda.corpus.sources._files import END, Files, as_wanted, goes_on, put_aside
 from opelda.errors import InputError
 
