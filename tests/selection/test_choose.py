@@ -12,7 +12,7 @@ from opelda.corpus import generate
 from opelda.errors import InputError
 from opelda.learning._learner import run_seeds
 from opelda.metrics import log_predictive_probability, match_topics
-from opelda.selection import Choice, choose_n_topics
+from opelda.selection import Choice, ChoiceRow, choose_n_topics
 from opelda.selection._fits import N_SPLITS, Fits, HeldOutSplit
 
 
@@ -25,8 +25,13 @@ FAST = {"preset": "fast", "n_passes": 2, "n_jobs": 1}
 
 
 def fits(n_topics, scores, quality):
-    each = np.full((2, 3), np.sqrt(abs(quality)))
-    return Fits(n_topics, np.asarray(scores), np.sign(quality) * each, each, 0.5, 3.0, 1.0)
+    scores = np.asarray(scores)
+    each = np.sqrt(abs(quality))
+    error = scores.std(ddof=1) / np.sqrt(len(scores))
+    return Fits(
+        ChoiceRow(n_topics, scores.mean(), error, each, each, max(quality, 0.0), 0.5, 3.0, 1.0),
+        scores,
+    )
 
 
 def test_rows_are_what_the_measures_say_of_each_run():
@@ -115,14 +120,15 @@ def test_the_best_quality_is_taken_of_those_that_prediction_allows(measured):
         lost = best.scores - each.scores
         within.append(lost.mean() <= lost.std(ddof=1) / np.sqrt(50))
     limit = within.index(True)
-    assert found.n_predictive == made[limit].n_topics
-    allowed = made[: limit + 1]
-    chosen = next(each for each in made if each.n_topics == found.n_topics)
+    rows = [each.row for each in made]
+    assert found.n_predictive == rows[limit].n_topics
+    allowed = rows[: limit + 1]
+    chosen = next(row for row in rows if row.n_topics == found.n_topics)
     assert chosen in allowed
-    assert chosen.quality == max(each.quality for each in allowed) or chosen is made[limit]
+    assert chosen.quality == max(row.quality for row in allowed) or chosen is rows[limit]
     assert found.advice.startswith(f"Take {chosen.n_topics}")
     assert found.advice.count(". ") == 0
-    assert ("tried, so try" in found.advice) == (chosen in (made[0], made[-1]))
+    assert ("tried, so try" in found.advice) == (chosen in (rows[0], rows[-1]))
 
 
 def test_the_advice_says_what_it_rests_on():

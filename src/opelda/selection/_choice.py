@@ -14,7 +14,14 @@ from opelda.learning.topic_model import TopicModel
 from opelda.metrics._predictive import standard_error
 from opelda.report.plots._frame import BLUE, GREY, LIGHT, frame, tidy
 from opelda.report.rows import Table
-from opelda.selection._fits import HELD_OUT, Fits, HeldOutSplit, Progress, measured_fits
+from opelda.selection._fits import (
+    HELD_OUT,
+    ChoiceRow,
+    Fits,
+    HeldOutSplit,
+    Progress,
+    measured_fits,
+)
 
 # title, and upper limit or None
 PANELS = {
@@ -25,29 +32,6 @@ PANELS = {
     "distinctness": ("distinctness", 1.05),
     "live_topics": ("share of live topics", 1.05),
 }
-
-
-@dataclass(frozen=True)
-class ChoiceRow:
-    """The measures of one number of topics, means over the runs.
-
-    `lpp` is the log predictive probability of a held-out token, `lpp_error` its standard error over
-    documents; `coherence` the NPMI of the topics' ten first words over the documents learned from;
-    `stability` the share of common words in the twenty first ones of matched topics; `quality` the
-    mean over topics of stability times coherence, where a negative one counts 0; `distinctness` 1
-    less the cosine of each topic and its nearest; `live_topics` the number of topics with at least
-    a fifth of an even share of the tokens, if known; `seconds` the time of all runs.
-    """
-
-    n_topics: int
-    lpp: float
-    lpp_error: float
-    coherence: float
-    stability: float
-    quality: float
-    distinctness: float
-    live_topics: float | None
-    seconds: float
 
 
 @dataclass(frozen=True, repr=False)
@@ -70,26 +54,15 @@ class Choice:
         Prediction sets a limit: the true number or somewhat more for generated documents. Below it
         the best quality decides: topics merged or split at random are neither coherent nor stable.
         """
-        means = [float(each.scores.mean()) for each in fits]
-        top = means.index(max(means))
+        rows = [each.row for each in fits]
+        top = max(range(len(rows)), key=lambda k: rows[k].lpp)
         # The error of the difference by document is far below the standard error of either.
         lost = [fits[top].scores - each.scores for each in fits]
-        limit = next(
-            k for k, x in enumerate(lost) if k == top or x.mean() <= standard_error(x)
-        )  # fmt: skip
-        quality = [each.quality for each in fits]
-        best = max(range(limit + 1), key=quality.__getitem__)
-        chosen = best if quality[best] > 0 else limit
-        rows = [
-            ChoiceRow(
-                each.n_topics, mean, standard_error(each.scores), float(each.coherence.mean()),
-                float(each.stability.mean()), each.quality, each.distinctness, each.live,
-                each.seconds,
-            )
-            for each, mean in zip(fits, means, strict=True)
-        ]  # fmt: skip
-        advice = _advice([each.n_topics for each in fits], quality, chosen, limit)
-        return cls(Table(ChoiceRow, rows), fits[chosen].n_topics, advice, fits[limit].n_topics)
+        limit = next(k for k, x in enumerate(lost) if k == top or x.mean() <= standard_error(x))
+        best = max(range(limit + 1), key=lambda k: rows[k].quality)
+        chosen = best if rows[best].quality > 0 else limit
+        advice = _advice(rows, chosen, limit)
+        return cls(Table(ChoiceRow, rows), rows[chosen].n_topics, advice, rows[limit].n_topics)
 
     def plot(self, *, ax: Any = None) -> Any:
         """Draw every measure over the number of topics on six Axes, by default of a new figure."""
@@ -124,32 +97,32 @@ class Choice:
         return f"{self.table._repr_html_()}<p>{html.escape(self.advice)}</p>"
 
 
-def _advice(numbers: Sequence[int], quality: Sequence[float], chosen: int, limit: int) -> str:
-    number, last = numbers[chosen], len(numbers) - 1
+def _advice(rows: Sequence[ChoiceRow], chosen: int, limit: int) -> str:
+    number, quality, last = rows[chosen].n_topics, rows[chosen].quality, len(rows) - 1
     if last == 0:
         return f"Only {number:,} topics were tried, which says nothing of other numbers."
-    if quality[chosen] <= 0:
+    if quality <= 0:
         said = (
             f"Take {number:,} topics, or none: with no number tried do topics cohere and come "
             "again, and more do not predict held-out words better"
         )
     else:
         said = f"Take {number:,} topics: of the numbers tried they cohere and come again most"
-        others = [k for k in range(limit + 1) if k != chosen]
-        alike = [f"{numbers[k]:,}" for k in others if quality[k] >= 0.95 * quality[chosen]]
+        others = [row for row in rows[: limit + 1] if row is not rows[chosen]]
+        alike = [f"{row.n_topics:,}" for row in others if row.quality >= 0.95 * quality]
         if alike:
-            said += f" (quality {quality[chosen]:.2f}; about as good: {', '.join(alike)})"
+            said += f" (quality {quality:.2f}; about as good: {', '.join(alike)})"
         elif others:
-            second = max(others, key=quality.__getitem__)
-            said += f" (quality {quality[chosen]:.2f}, next {quality[second]:.2f}"
-            said += f" with {numbers[second]:,})"
+            second = max(others, key=lambda row: row.quality)
+            said += f" (quality {quality:.2f}, next {second.quality:.2f}"
+            said += f" with {second.n_topics:,})"
         if limit == chosen:
             said += ", and more do not predict held-out words better"
         else:
             most = ", the most tried" if limit == last else ""
             said += (
-                f"; held-out words are predicted better up to {numbers[limit]:,}{most}, as they "
-                "nearly always are by more topics"
+                f"; held-out words are predicted better up to {rows[limit].n_topics:,}{most}, as "
+                "they nearly always are by more topics"
             )
     if chosen in (0, last):
         which, more = ("most", 2 * number) if chosen else ("fewest", max(number // 2, 1))

@@ -1,6 +1,7 @@
 """Runs that differ in the number of topics or the seed alone, measured and compared."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -16,6 +17,7 @@ from opelda.learning._input_counts import as_corpus
 from opelda.learning._learner import Learner, another, compared_words, run_seeds
 from opelda.metrics import log_predictive_probability
 from opelda.metrics._matching import similarities, stability_over_runs
+from opelda.metrics._predictive import standard_error
 from opelda.metrics._token_split import as_share, can_be_split
 
 HELD_OUT = 0.1  # of the documents
@@ -25,19 +27,32 @@ N_SPLITS = 2
 Progress = Callable[[str, int, int], None]
 
 
-class Fits(NamedTuple):
+@dataclass(frozen=True)
+class ChoiceRow:
+    """The measures of one number of topics, means over the runs.
+
+    `lpp` is the log predictive probability of a held-out token, `lpp_error` its standard error over
+    documents; `coherence` the NPMI of the topics' ten first words over the documents learned from;
+    `stability` the share of common words in the twenty first ones of matched topics; `quality` the
+    mean over topics of stability times coherence, where a negative one counts 0; `distinctness` 1
+    less the cosine of each topic and its nearest; `live_topics` the number of topics with at least
+    a fifth of an even share of the tokens, if known; `seconds` the time of all runs.
+    """
+
     n_topics: int
-    scores: NDArray[np.float64]  # log predictive probability of each held-out document, over runs
-    coherence: NDArray[np.float64]  # (runs, K)
-    stability: NDArray[np.float64]  # (runs, K)
+    lpp: float
+    lpp_error: float
+    coherence: float
+    stability: float
+    quality: float
     distinctness: float
-    live: float | None
+    live_topics: float | None
     seconds: float
 
-    @property
-    def quality(self) -> float:
-        """Mean over topics of stability times coherence; a negative coherence counts 0."""
-        return float((self.stability * np.maximum(self.coherence, 0.0)).mean())
+
+class Fits(NamedTuple):
+    row: ChoiceRow
+    scores: NDArray[np.float64]  # log predictive probability of each held-out document, over runs
 
 
 class HeldOutSplit(NamedTuple):
@@ -88,17 +103,22 @@ def measured_fits(
             learner = another(model, run_seed, n_components=n_topics, **free)
             runs.append(_measured(learner.fit(documents.train), documents, seed))
             n_done += 1
-        scores, coherence, words, distinctness, live = zip(*runs, strict=True)
+        predicted, cohering, words, distinctness, live = zip(*runs, strict=True)
+        scores: NDArray[np.float64] = np.mean(predicted, axis=0)
+        coherence, stable = np.array(cohering), stability_over_runs(words)
         known = [n for n in live if n is not None]
-        yield Fits(
+        row = ChoiceRow(
             n_topics,
-            scores=np.mean(scores, axis=0),
-            coherence=np.array(coherence),
-            stability=stability_over_runs(words),
+            lpp=float(scores.mean()),
+            lpp_error=standard_error(scores),
+            coherence=float(coherence.mean()),
+            stability=float(stable.mean()),
+            quality=float((stable * np.maximum(coherence, 0.0)).mean()),
             distinctness=float(np.mean(distinctness)),
-            live=float(np.mean(known)) if known else None,
+            live_topics=float(np.mean(known)) if known else None,
             seconds=perf_counter() - begun,
         )
+        yield Fits(row, scores)
 
 
 def _measured(model: Any, documents: HeldOutSplit, seed: int) -> tuple[Any, ...]:

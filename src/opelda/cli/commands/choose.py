@@ -81,7 +81,7 @@ def choose(
             while (found := stop.attempt(lambda: next(fits, None))) is not None:
                 done.append(found)
                 if update is None:
-                    note(f"{found.n_topics:,} topics: {duration(found.seconds)}.")
+                    note(f"{found.row.n_topics:,} topics: {duration(found.row.seconds)}.")
         if not done:
             raise StoppedError("stopped before a number of topics was finished; nothing to show.")
         choice = Choice.of(done)
