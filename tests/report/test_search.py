@@ -45,7 +45,7 @@ def test_it_is_a_sort_whatever_the_blocks(n_queries, n_docs, n, size, seed):
     for query in range(n_queries):
         order = sorted(range(n_docs), key=lambda i: (-scores[query, i], i))
         expected = [i for i in order if scores[query, i] > 0][:n]
-        found = best.ranked()[query]
+        found = best.ranked[query]
         assert [-number for _, number, *_ in found] == expected
         assert [score for score, *_ in found] == scores[query, expected].tolist()
         assert [c.described for c in found] == [(2.0, i, f"d{i}", None) for i in expected]

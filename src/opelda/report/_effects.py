@@ -51,7 +51,6 @@ def estimate_effect(
     Examples
     --------
     >>> from opelda import TopicModel
-    >>> from opelda.report import estimate_effect
     >>> texts = ["cats chase dogs"] * 30 + ["bonds rise and fall"] * 30
     >>> model = TopicModel(2, random_state=0).fit(texts)
     >>> pets = ["pets"] * 30 + ["money"] * 25 + ["pets"] * 5

@@ -1,6 +1,5 @@
 """Retrieval of documents: typical of a topic, like a text, with given words."""
 
-import heapq
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
@@ -60,7 +59,6 @@ def top_documents(
     Examples
     --------
     >>> from opelda import TopicModel
-    >>> from opelda.report import top_documents
     >>> texts = ["cats chase dogs"] * 9 + ["bonds rise and fall"] * 9 + ["cats and bonds"]
     >>> model = TopicModel(2, random_state=0).fit(texts)
     >>> sorted(row.document for row in top_documents(model, texts, n=1))
@@ -89,7 +87,6 @@ def nearest(model: Any, corpus: Any, texts: Any, n: int = 5) -> Table[FoundRow]:
     Examples
     --------
     >>> from opelda import TopicModel
-    >>> from opelda.report import nearest
     >>> texts = ["cats chase dogs"] * 9 + ["bonds rise and fall"] * 9 + ["cats sleep"] * 2
     >>> model = TopicModel(2, random_state=0).fit(texts)
     >>> nearest(model, texts, "sleep, cats!", n=1)[0].document
@@ -123,7 +120,6 @@ def search(
     Examples
     --------
     >>> from opelda import TopicModel
-    >>> from opelda.report import search
     >>> texts = ["cats chase dogs"] * 9 + ["bonds rise and fall"] * 9 + ["cats sleep"] * 2
     >>> [row.document for row in search(TopicModel(2, random_state=0).fit(texts), texts, "sleep")]
     [18, 19]
@@ -141,21 +137,23 @@ class Candidate(NamedTuple):
 
 
 class BestDocuments:
+    """The n best documents of each query, `ranked`."""
+
     def __init__(self, n: int) -> None:
         self._n = n
-        self._heaps: list[list[Candidate]] = []
+        self.ranked: list[list[Candidate]] = []
 
     def add(self, scores: Array, block: DocumentBlock, first: int = 0, weights: Any = None) -> None:
         """Add documents; scores (queries, documents) of 0 are no fit."""
         last, n = first + len(scores), min(self._n, scores.shape[1])
-        self._heaps += [[] for _ in range(last - len(self._heaps))]
+        self.ranked += [[] for _ in range(last - len(self.ranked))]
         if n == 0:
             return
-        heaps, tokens = self._heaps[first:last], block.tokens
+        ranked, tokens = self.ranked[first:last], block.tokens
         weights = scores if weights is None else weights
         # the n best of the block, if better than the worst of the query
         least = np.partition(scores, -n, axis=1)[:, [-n]]
-        had = [heap[0].score if len(heap) == self._n else 0.0 for heap in heaps]
+        had = [best[-1].score if len(best) == self._n else 0.0 for best in ranked]
         better = (scores >= least) & (scores > np.array(had)[:, np.newaxis])
         known: dict[int, tuple[Any, Any]] = {}
         for query, row in zip(*(part.tolist() for part in np.nonzero(better)), strict=True):
@@ -167,11 +165,9 @@ class BestDocuments:
                 words = block.X.indices[slice(*block.X.indptr[row : row + 2])].copy()
                 known[row] = (float(tokens[row]), number, name, text), words
             score, weight = float(scores[query, row]), float(weights[query, row])
-            push = heapq.heappush if len(heaps[query]) < self._n else heapq.heappushpop
-            push(heaps[query], Candidate(score, -number, weight, *known[row]))
-
-    def ranked(self) -> list[list[Candidate]]:
-        return [sorted(heap, reverse=True) for heap in self._heaps]
+            ranked[query].append(Candidate(score, -number, weight, *known[row]))
+        for query in np.flatnonzero(better.any(axis=1)).tolist():
+            self.ranked[first + query] = sorted(ranked[query], reverse=True)[: self._n]
 
 
 class TypicalDocuments:
@@ -184,12 +180,12 @@ class TypicalDocuments:
 
     def candidates(self) -> list[int]:
         """Return the numbers of all documents that may be among the best."""
-        return [-entry.minus_number for best in self._best.ranked() for entry in best]
+        return [-entry.minus_number for best in self._best.ranked for entry in best]
 
     def found(self) -> list[list[Candidate]]:
         """Return the best documents of each topic, near copies after those that differ."""
         found = []
-        for best in self._best.ranked():
+        for best in self._best.ranked:
             differ: list[Candidate] = []
             copies: list[Candidate] = []
             for entry in best:
@@ -229,7 +225,7 @@ def found_among(blocks: Iterable[DocumentBlock], score: Score, n: int) -> Table[
             best.add(scores, block, first)
     rows = (
         FoundRow(query, rank, min(entry.score, 1.0), *entry.described)
-        for query, found in enumerate(best.ranked())
+        for query, found in enumerate(best.ranked)
         for rank, entry in enumerate(found, 1)
     )
     return Table(FoundRow, rows)

@@ -70,7 +70,6 @@ def topics_over_time(
     Examples
     --------
     >>> from opelda import TopicModel
-    >>> from opelda.report import topics_over_time
     >>> texts = ["cats chase dogs"] * 9 + ["bonds rise and fall"] * 9
     >>> model = TopicModel(2, random_state=0).fit(texts)
     >>> rows = topics_over_time(model, texts, [2001] * 9 + [2002] * 9)
@@ -109,7 +108,6 @@ def topics_by(
     Examples
     --------
     >>> from opelda import TopicModel
-    >>> from opelda.report import topics_by
     >>> texts = ["cats chase dogs"] * 9 + ["bonds rise and fall"] * 9
     >>> model = TopicModel(2, random_state=0).fit(texts)
     >>> rows = topics_by(model, texts, ["pets"] * 9 + ["money"] * 9)

@@ -10,18 +10,13 @@ Array = NDArray[np.float64]
 
 
 def map_positions(topics: GivenTopics) -> Array:
-    """Return the positions of topics on a plane (K, 2), from -1 to 1, similar ones close together.
+    """Return positions of topics (as for `topic_table`) on a plane (K, 2), from -1 to 1.
 
-    By t-SNE on Hellinger distances. The result depends on no seed, nor on the order of topics and
-    words. No two topics coincide.
-
-    Parameters
-    ----------
-    topics : array (K, V), Topics or fitted model
+    By t-SNE on Hellinger distances, independent of seeds and of the order of topics and words. No
+    two topics coincide.
 
     Examples
     --------
-    >>> from opelda.report import map_positions
     >>> topics = [[0.5, 0.5, 0, 0], [0.4, 0.6, 0, 0], [0, 0, 0.5, 0.5], [0, 0, 0.6, 0.4]]
     >>> x = map_positions(topics)[:, 0]
     >>> bool(abs(x[0] - x[1]) < abs(x[0] - x[2]))

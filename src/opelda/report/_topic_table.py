@@ -50,7 +50,6 @@ def topic_table(
     --------
     >>> from opelda import OnlineOPE
     >>> from opelda.corpus import generate
-    >>> from opelda.report import topic_table
     >>> model = OnlineOPE(3, random_state=0).fit(generate(200, n_words=50, n_topics=3).X)
     >>> rows = topic_table(model, n_words=4)
     >>> [row.topic for row in rows], [len(row.words) for row in rows]
@@ -141,7 +140,6 @@ def label_topics(
 
     Examples
     --------
-    >>> from opelda.report import label_topics
     >>> topics = [[0.4, 0.3, 0.2, 0.1, 0.0], [0.4, 0.0, 0.0, 0.1, 0.5]]
     >>> words = ["people", "court", "courts", "law", "game"]
     >>> label_topics(topics, n_words=2, feature_names=words)
@@ -204,7 +202,6 @@ def to_pyldavis(model: Any, corpus: Any) -> dict[str, Any]:
     Examples
     --------
     >>> from opelda import TopicModel
-    >>> from opelda.report import to_pyldavis
     >>> texts = ["cats chase dogs"] * 9 + ["bonds rise and fall"] * 9
     >>> given = to_pyldavis(TopicModel(2, random_state=0).fit(texts), texts)
     >>> given["doc_topic_dists"].shape, given["sort_topics"], given["start_index"]

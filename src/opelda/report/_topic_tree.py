@@ -41,7 +41,6 @@ def similar_topics(
 
     Examples
     --------
-    >>> from opelda.report import similar_topics
     >>> topics = [[0.5, 0.5, 0, 0], [0, 0, 0.7, 0.3], [0.4, 0.6, 0, 0]]
     >>> [(row.topic, row.other, round(row.similarity, 3)) for row in similar_topics(topics)]
     [(0, 2, 0.995)]
@@ -131,7 +130,6 @@ def topic_tree(
 
     Examples
     --------
-    >>> from opelda.report import topic_tree
     >>> topics = [[0.5, 0.5, 0, 0], [0, 0, 0.7, 0.3], [0.4, 0.6, 0, 0], [0, 0.1, 0.5, 0.4]]
     >>> words = ["tea", "cup", "court", "judge"]
     >>> tree = topic_tree(topics, 2, feature_names=words)

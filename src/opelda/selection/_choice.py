@@ -14,14 +14,7 @@ from opelda.learning.topic_model import TopicModel
 from opelda.metrics._predictive import standard_error
 from opelda.report.plots._frame import BLUE, GREY, LIGHT, frame, tidy
 from opelda.report.rows import Table
-from opelda.selection._fits import (
-    HELD_OUT,
-    ChoiceRow,
-    Fits,
-    HeldOutSplit,
-    Progress,
-    measured_fits,
-)
+from opelda.selection._fits import HELD_OUT, ChoiceRow, Fits, HeldOutSplit, Progress, measured_fits
 
 # title, and upper limit or None
 PANELS = {
@@ -168,7 +161,6 @@ def choose_n_topics(
     --------
     >>> from opelda import TopicModel
     >>> from opelda.corpus import generate
-    >>> from opelda.selection import choose_n_topics
     >>> X = generate(600, n_words=200, n_topics=5, random_state=0).X
     >>> found = choose_n_topics(X, [2, 5, 10], model=TopicModel(preset="fast", random_state=0))
     >>> found.advice[:13], found.table[1].n_topics, found.table.to_polars().shape

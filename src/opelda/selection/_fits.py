@@ -179,7 +179,6 @@ def stability(
     --------
     >>> from opelda import TopicModel
     >>> from opelda.corpus import generate
-    >>> from opelda.selection import stability
     >>> X = generate(300, n_words=100, n_topics=3, separated=True).X
     >>> model = TopicModel(3, random_state=0).fit(X)
     >>> found = stability(model, X, n_runs=3)

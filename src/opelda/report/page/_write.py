@@ -70,7 +70,6 @@ def write_report(
     --------
     >>> import tempfile
     >>> from opelda import TopicModel
-    >>> from opelda.report import write_report
     >>> texts = ["cats chase dogs", "dogs chase cats", "bonds rise", "bonds fall"] * 20
     >>> model = TopicModel(2, random_state=0).fit(texts)
     >>> page = write_report(model, texts, f"{tempfile.mkdtemp()}/report.html")

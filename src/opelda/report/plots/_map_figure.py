@@ -34,7 +34,6 @@ def plot_map(topics: GivenTopics, *, n_labels: int | None = None, ax: Any = None
 
     Examples
     --------
-    >>> from opelda.report.plots import plot_map
     >>> axes = plot_map([[0.7, 0.3, 0.0], [0.6, 0.4, 0.0], [0.0, 0.1, 0.9]])
     >>> len(axes.collections[0].get_offsets())
     3

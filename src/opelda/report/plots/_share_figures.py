@@ -42,12 +42,10 @@ def plot_over_time(
         At most 8; by default the `n_topics` (up to 8) whose share changed most.
     min_docs : int
         Bins with fewer documents are left out.
-    ax : Axes, optional
 
     Examples
     --------
     >>> from opelda import TopicModel
-    >>> from opelda.report.plots import plot_over_time
     >>> texts = ["cats chase dogs"] * 9 + ["bonds rise and fall"] * 9
     >>> model = TopicModel(2, random_state=0).fit(texts)
     >>> axes = plot_over_time(model, texts, [2001] * 9 + [2002] * 9, min_docs=5)
@@ -116,13 +114,12 @@ def plot_groups(
         As for `topics_by`.
     topics : iterable of int, optional
         By default the `n_topics` in which the groups differ most.
-    ax : Axes or array of Axes, optional
+    ax : array of Axes, optional
         One for each topic.
 
     Examples
     --------
     >>> from opelda import TopicModel
-    >>> from opelda.report.plots import plot_groups
     >>> texts = ["cats chase dogs"] * 9 + ["bonds rise and fall"] * 9
     >>> model = TopicModel(2, random_state=0).fit(texts)
     >>> axes = plot_groups(model, texts, ["pets"] * 9 + ["money"] * 9)
@@ -147,27 +144,21 @@ def plot_groups(
 
 
 def plot_effect(
-    effects: Sequence[EffectRow],
-    term: str | None = None,
-    *,
-    n_topics: int = 20,
-    ax: Any = None,
+    effects: Sequence[EffectRow], term: str | None = None, *, n_topics: int = 20, ax: Any = None
 ) -> Any:
     """Draw a term's effects on topics with their intervals, the largest on top.
 
     Parameters
     ----------
     effects : sequence of EffectRow
-        As `estimate_effect` returns them.
+        The result of `estimate_effect`.
     term : str, optional
         As in the table; by default the first after the intercept.
     n_topics : int
         The largest number of topics, those furthest from 0 in standard errors.
-    ax : Axes, optional
 
     Examples
     --------
-    >>> from opelda.report.plots import plot_effect
     >>> from opelda.report.rows import EffectRow
     >>> rows = [EffectRow(k, "tea", "year", 0.1 * k, 0.1 * k - 0.05, 0.1 * k + 0.05, 0.025, 0.5, 9)
     ...         for k in range(3)]

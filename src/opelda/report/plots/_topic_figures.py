@@ -38,7 +38,6 @@ def plot_topics(
 
     Examples
     --------
-    >>> from opelda.report.plots import plot_topics
     >>> axes = plot_topics([[0.7, 0.3], [0.4, 0.6]], n_words=2)
     >>> [float(bar.get_width()) for bar in axes[0].patches]
     [0.7, 0.3]
@@ -67,11 +66,9 @@ def plot_tree(topics: GivenTopics | TopicTree, *, n_words: int = 3, ax: Any = No
     topics : array (K, V), Topics, fitted model or TopicTree
     n_words : int
         Words of a node, unless a tree is given.
-    ax : Axes, optional
 
     Examples
     --------
-    >>> from opelda.report.plots import plot_tree
     >>> axes = plot_tree([[0.7, 0.3, 0.0], [0.6, 0.4, 0.0], [0.0, 0.1, 0.9]])
     >>> [text.get_text() for text in axes.get_yticklabels()]
     ['0 x0, x1, x2 (0)', '1 x0, x1, x2 (1)', '2 x2, x1, x0']
@@ -114,18 +111,12 @@ def plot_tree(topics: GivenTopics | TopicTree, *, n_words: int = 3, ax: Any = No
 
 
 def plot_learning(model: Any, *, ax: Any = None) -> Any:
-    """Draw the learning curve.
-
-    Parameters
-    ----------
-    model : fitted model
-    ax : Axes, optional
+    """Draw the learning curve of a fitted model.
 
     Examples
     --------
     >>> from opelda import TopicModel
     >>> from opelda.corpus import generate
-    >>> from opelda.report.plots import plot_learning
     >>> X = generate(500, n_words=50, n_topics=3).X
     >>> plot_learning(TopicModel(3, random_state=0).fit(X)).get_xlabel()
     'documents seen, in each pass'
@@ -149,18 +140,11 @@ def plot_learning(model: Any, *, ax: Any = None) -> Any:
 
 
 def plot_history(found: Any, *, ax: Any = None) -> Any:
-    """Draw the mean gap and loss of inferred mixtures, iteration by iteration.
-
-    Parameters
-    ----------
-    found : Inference
-        As ``infer(..., history=True)`` returns it.
-    ax : Axes, optional
+    """Draw the mean gap and loss by iteration of ``infer(..., history=True)``.
 
     Examples
     --------
     >>> from opelda.inference import infer
-    >>> from opelda.report.plots import plot_history
     >>> found = infer([[4, 0, 2]], [[0.8, 0.1, 0.1], [0.1, 0.1, 0.8]], history=True)
     >>> [line.get_label() for line in plot_history(found).lines]
     ['gap', 'loss']
