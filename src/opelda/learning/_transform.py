@@ -19,7 +19,7 @@ from opelda.learning._plan import Parameters
 from opelda.learning._state import State
 from opelda.learning.streaming._events import Event
 from opelda.metrics import log_predictive_probability
-from opelda.metrics._ranking import rank_words, shares_or_even
+from opelda.metrics._top_words import rank_words, shares_or_even
 from opelda.metrics._topics import MeasuredTopics
 
 Ids = NDArray[np.intp]

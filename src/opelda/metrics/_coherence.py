@@ -13,7 +13,6 @@ from opelda._validation import choice, whole
 from opelda.corpus import Corpus, DocumentStream, Vocabulary
 from opelda.corpus._kinds import is_matrix
 from opelda.errors import InputError
-from opelda.metrics._top_words import top_words
 from opelda.metrics._topics import GivenTopics, MeasuredTopics
 
 EPSILON = 1e-12  # added to the share of documents that hold two words, where a measure asks for it
@@ -125,7 +124,7 @@ class Cooccurrences:
 def _count(topics: GivenTopics, X: Any, n_words: int) -> Cooccurrences:
     """Count over a matrix, a corpus, texts, or an iterable of mini-batches."""
     measured = MeasuredTopics.of(topics, X=X)
-    found = Cooccurrences(top_words(measured, n_words, least=2))
+    found = Cooccurrences(measured.top_words(n_words, least=2))
     first, X = _first_of(X)
     is_batch = hasattr(first, "X") or isinstance(first, DocumentStream)
     if is_batch or (is_matrix(first) and len(first.shape) == 2):

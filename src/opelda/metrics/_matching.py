@@ -11,9 +11,9 @@ from scipy.optimize import linear_sum_assignment
 from scipy.special import entr
 
 from opelda._validation import choice, whole
+from opelda._word_ranking import heaviest
 from opelda.errors import InputError
 from opelda.inference import Topics
-from opelda.metrics._top_words import top_words
 from opelda.metrics._topics import GivenTopics, MeasuredTopics
 
 Similarity = Literal["cosine", "jaccard", "jensen_shannon"]
@@ -158,7 +158,7 @@ def _jaccard(a: NDArray[Any], b: NDArray[Any], n_words: int) -> NDArray[np.float
     """Return |common top words| / |all their top words| (K, L)."""
     n = min(n_words, a.shape[1])
     left, right = (
-        _indicators(top_words(weights.astype(np.float64), n), a.shape[1]) for weights in (a, b)
+        _indicators(heaviest(weights.astype(np.float64), n), a.shape[1]) for weights in (a, b)
     )
     return _shared(left, right, n)
 

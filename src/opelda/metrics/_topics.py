@@ -11,6 +11,7 @@ from scipy import sparse
 
 from opelda._count_matrix import counts
 from opelda._validation import whole
+from opelda._word_ranking import heaviest
 from opelda.corpus import DocumentStream, Vocabulary
 from opelda.engines.seam import Accuracy
 from opelda.errors import InputError
@@ -88,6 +89,25 @@ class MeasuredTopics:
                 "feature_names",
             )
         return feature_names
+
+    def top_words(self, n_words: int, least: int = 1) -> NDArray[np.intp]:
+        """Return the ids of each topic's `heaviest` words; of ids, the first `n_words`."""
+        whole("n_words", n_words, least)
+        n = min(n_words, self.n_words)
+        if n < least:
+            raise InputError(f"must have at least {least} words each, got {n}.", "topics")
+        if not self.are_ids:
+            return heaviest(self.weights, n)
+        ids = self.weights[:, :n].astype(np.intp)
+        ordered = np.sort(ids, axis=1)
+        bad = np.flatnonzero((ordered[:, 0] < 0) | (np.diff(ordered, axis=1) == 0).any(axis=1))
+        if len(bad):
+            raise InputError(
+                "as whole numbers must be distinct word ids, but row "
+                f"{bad[0]} is {ids[bad[0]].tolist()}; give weights as floats.",
+                "topics",
+            )
+        return ids
 
     def counts(self, X: Any) -> sparse.csr_array:
         """Return documents as counts over the topics' words."""

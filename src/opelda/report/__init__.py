@@ -3,7 +3,7 @@
 Tables have rows of `opelda.report.rows`; `opelda.report.plots` draws figures.
 """
 
-from opelda.metrics._ranking import rank_words, topic_weights
+from opelda.metrics._top_words import rank_words, topic_weights
 from opelda.report import plots, rows
 from opelda.report._effects import estimate_effect
 from opelda.report._retrieval import nearest, search, top_documents

@@ -14,8 +14,7 @@ from opelda._word_ranking import SMALLEST
 from opelda.corpus._matrix import row_sums
 from opelda.corpus._read import LEAST_WORDS, NEARLY_THE_SAME
 from opelda.errors import InputError
-from opelda.metrics._ranking import shares_or_even
-from opelda.metrics._top_words import labels_of
+from opelda.metrics._top_words import labels_of, shares_or_even
 from opelda.metrics._topics import MeasuredTopics, chosen_topics
 from opelda.report._document_blocks import (
     DocumentBlock,

@@ -9,7 +9,7 @@ from opelda._word_ranking import LAMBDA, Rank, distinct
 from opelda.errors import InputError
 from opelda.learning._learner import Learner
 from opelda.metrics import _top_words
-from opelda.metrics._ranking import rank_words, topic_weights
+from opelda.metrics._top_words import rank_words, topic_weights
 from opelda.metrics._topics import GivenTopics, MeasuredTopics, chosen_topics
 from opelda.report._document_blocks import called, document_blocks, mixtures
 from opelda.report._retrieval import top_documents

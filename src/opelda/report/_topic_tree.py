@@ -13,8 +13,7 @@ from opelda._names import printable
 from opelda._validation import number, whole
 from opelda._word_ranking import NEARLY_THE_SAME, SMALLEST, best_words, hellinger, word_factors
 from opelda.errors import InputError
-from opelda.metrics._ranking import shares_or_even
-from opelda.metrics._top_words import labels_of
+from opelda.metrics._top_words import labels_of, shares_or_even
 from opelda.metrics._topics import GivenTopics, MeasuredTopics
 from opelda.report.rows import MergeRow, SimilarRow, Table
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from opelda.inference import EM, infer
-from opelda.metrics._ranking import shares_or_even
+from opelda.metrics._top_words import shares_or_even
 from opelda.metrics._topics import MeasuredTopics
 
 INTERVALS_NOTE = (

@@ -18,7 +18,7 @@ from opelda.learning._learner import another, compared_words, run_seeds
 from opelda.metrics import coherence as npmi
 from opelda.metrics import log_predictive_probability, match_topics, topic_diversity
 from opelda.metrics._matching import similarities, stability_over_runs
-from opelda.metrics._ranking import shares_or_even, topic_weights
+from opelda.metrics._top_words import shares_or_even, topic_weights
 from opelda.report._times import label_of
 from opelda.report._topic_map import map_positions
 from opelda.report.page._gathered import SHORTER, WITHIN, Gathered

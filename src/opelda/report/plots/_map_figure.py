@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opelda._validation import whole
-from opelda.metrics._ranking import shares_or_even
-from opelda.metrics._top_words import labels_of
+from opelda.metrics._top_words import labels_of, shares_or_even
 from opelda.metrics._topics import GivenTopics
 from opelda.report._topic_map import map_positions
 from opelda.report.plots._frame import BLUE, frame, written

@@ -8,7 +8,7 @@ import numpy as np
 from opelda._validation import whole
 from opelda._word_ranking import Rank
 from opelda.errors import InputError
-from opelda.metrics._ranking import shares_or_even
+from opelda.metrics._top_words import shares_or_even
 from opelda.metrics._topics import GivenTopics, MeasuredTopics
 from opelda.report._topic_table import topic_table
 from opelda.report._topic_tree import TopicTree, topic_tree
