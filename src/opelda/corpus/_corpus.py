@@ -26,8 +26,7 @@ class Corpus:
     X : CSR array (documents, words)
         float32 counts, int32 column numbers, sorted, without zeros.
     vocabulary : Vocabulary or None
-        The words of the columns and how texts are made into words; None where the source names
-        no words.
+        The words of the columns and their tokenizer; None where the source names no words.
     names : list of str or None
         Names of the documents, where the source has names.
     metadata : polars.DataFrame or None

@@ -75,7 +75,7 @@ def read(
         Columns, or keys, that are kept beside the counts. "auto", also in a list: those with usual
         names of a time or a group, such as "date" or "author".
     tokenizer : Tokenizer, optional
-        How texts are made into words; by default ``Tokenizer()``.
+        By default ``Tokenizer()``.
     vocabulary : Vocabulary, optional
         Count these words only, with this vocabulary's tokenizer, as for a learned model.
     min_df, max_df : int or float, optional
@@ -171,7 +171,7 @@ def near_duplicates(
 
     Parameters
     ----------
-    documents : Corpus, array or sparse matrix (D, V), or what `read` makes a corpus of
+    documents : Corpus, array or sparse matrix (D, V), or a source of `read`
     threshold : float
         The least share of common words.
     n_bands : int
@@ -180,7 +180,6 @@ def near_duplicates(
     Returns
     -------
     int64 array (D,)
-        The number of the first document that is nearly the same, or -1.
 
     Examples
     --------
@@ -192,8 +191,9 @@ def near_duplicates(
     least = number("threshold", threshold, 0.0, 1.0, above=True)
     if not isinstance(documents, Corpus) and are_documents(documents):
         documents = read(documents, min_df=1, max_df=1.0, name_column=False)
-    X = documents.X if isinstance(documents, Corpus) else counts(documents)
-    return copies(X, least, n_bands)
+    return copies(
+        documents.X if isinstance(documents, Corpus) else counts(documents), least, n_bands
+    )
 
 
 def _with_phrases(tokenizer: Tokenizer, held: list[Block], n_threads: int) -> Tokenizer:

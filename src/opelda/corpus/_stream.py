@@ -203,14 +203,11 @@ def stream(
         As for `read`.
     batch_size : int
         Documents per mini-batch; fewer at the end, and after `Stream.wait_at_most`.
-    tokenizer : Tokenizer, optional
-        How texts are made into words, for a vocabulary that begins empty; by default as in `read`.
     vocabulary : Vocabulary, optional
-        What words are counted with. By default a corpus's own, the words that the source comes
-        with, or else an empty one that grows.
-    min_df, max_features : int or None
-        Limits of a vocabulary that is empty at first, see `Vocabulary`. With ``max_features=None``
-        memory grows without bound.
+        By default the one of a corpus, or of the source's own words, or else an empty one that
+        grows.
+    tokenizer, min_df, max_features
+        Those of an empty `Vocabulary`. With ``max_features=None`` memory grows without bound.
     follow : bool
         Wait at the end for more lines of the file, or more files in the folder. Mini-batches are
         then full, unless `Stream.wait_at_most` limits the wait.

@@ -17,23 +17,14 @@ from opelda.errors import InputError
 class Generated:
     """Documents with their topics and mixtures.
 
-    Attributes
-    ----------
-    X : CSR array (D, V), float32
-        Word counts.
-    topics : float64 array (K, V)
-    mixtures : float64 array (D, K)
-
-    Examples
-    --------
     >>> made = generate(10, n_words=50, n_topics=3)
     >>> made.X.shape, made.topics.shape, made.mixtures.shape
     ((10, 50), (3, 50), (10, 3))
     """
 
-    X: sparse.csr_array
-    topics: NDArray[np.float64]
-    mixtures: NDArray[np.float64]
+    X: sparse.csr_array  # float32 counts (D, V)
+    topics: NDArray[np.float64]  # (K, V)
+    mixtures: NDArray[np.float64]  # (D, K)
 
 
 def generate(

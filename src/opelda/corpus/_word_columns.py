@@ -102,23 +102,6 @@ def usual_min_df(n_docs: int) -> int:
 class VocabularyChange:
     """Effect of one mini-batch on a vocabulary.
 
-    Attributes
-    ----------
-    n_words_before, n_words : int
-        Columns before and after.
-    reused : int32 array
-        Columns that were given to another word, ascending: their topic weights are void.
-    n_added : int
-        Words that got a column, new or reused.
-    n_evicted : int
-        Words that lost their column.
-    n_dropped : int
-        Distinct words of the mini-batch left without a column.
-    n_unknown_tokens : float
-        Tokens of the dropped words.
-
-    Examples
-    --------
     >>> from opelda.corpus import Vocabulary
     >>> vocabulary = Vocabulary(growing=True, max_features=2)
     >>> _, change = vocabulary.learn([["tea", "cup", "tea"], ["tea", "pot"]])
@@ -128,8 +111,8 @@ class VocabularyChange:
 
     n_words_before: int
     n_words: int
-    reused: NDArray[np.int32]
-    n_added: int
-    n_evicted: int
-    n_dropped: int
-    n_unknown_tokens: float
+    reused: NDArray[np.int32]  # columns given to another word, ascending: their weights are void
+    n_added: int  # words that got a column, new or reused
+    n_evicted: int  # words that lost their column
+    n_dropped: int  # distinct words of the mini-batch left without a column
+    n_unknown_tokens: float  # tokens of the dropped words
