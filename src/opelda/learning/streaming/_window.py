@@ -221,9 +221,11 @@ class Window:
         gone[words] = True  # the last stands for all words beyond
         former, self.parts = self.parts, []
         for part in former:
-            rows, found = part.rows, np.take(gone, part.rows.words, mode="clip")
+            rows, words = part.rows, part.rows.words.copy()
+            found = np.flatnonzero(np.take(gone, words, mode="clip"))
+            words[found] = FORGOTTEN
             self.n_tokens -= int(tokens_of(rows.counts[found]).sum())
-            rows = Rows(rows.indptr, np.where(found, FORGOTTEN, rows.words), rows.counts)
+            rows = Rows(rows.indptr, words, rows.counts)
             self.parts.append(Assignments(rows, part.topics))
         cells = self.outside.cells
         of_row = np.take(gone, np.arange(cells.shape[0]), mode="clip")
