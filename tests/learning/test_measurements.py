@@ -15,9 +15,8 @@ from opelda.learning import History
 from opelda.learning._listeners import (
     LARGEST_SHARE,
     Listeners,
-    NextScore,
-    Pace,
     ProgressLines,
+    Reporter,
     describe,
     resident_bytes,
 )
@@ -99,31 +98,33 @@ def test_scores_take_a_small_part_of_the_time(waits, took):
         return -1.0
 
     model._score = slow
-    score = NextScore(model, clock=lambda: now[0])
+    reporter = Reporter(model, Listeners(Watching(gap=False)), clock=lambda: now[0])
     (batch,) = mini_batches(BATCHES[:1], batch_size=1)
     spent = 0.0
     for wait in waits:
         now[0] += wait
         due = spent <= LARGEST_SHARE * now[0]
-        assert score(batch) == (-1.0 if due else None)
+        reporter.look_at(batch)
+        assert reporter._batch_score == (-1.0 if due else None)
         spent += took * due
 
 
 @given(st.lists(st.tuples(st.floats(0.01, 20.0), st.integers(0, 1000)), min_size=1, max_size=40))
 def test_the_pace_is_that_of_the_last_seconds(updates):
     now = [100.0]
-    pace = Pace(clock=lambda: now[0])
+    reporter = Reporter(None, Listeners(), clock=lambda: now[0])
     times, totals = [100.0], [0]
     for wait, n_docs in updates:
         now[0] += wait
-        found = pace(totals[-1] + n_docs)
+        reporter.tell(None, 1, n_docs)
+        found = reporter.pace()
         times.append(now[0])
         totals.append(totals[-1] + n_docs)
         # since the last update that is so many seconds ago; the first one began at the start
-        ago = [i for i in range(len(times) - 1) if times[i] <= now[0] - Pace.seconds]
+        ago = [i for i in range(len(times) - 1) if times[i] <= now[0] - 5.0]
         first = max(ago, default=0)
         assert found == pytest.approx((totals[-1] - totals[first]) / (now[0] - times[first]))
-    assert len(pace._marks) <= 2 + sum(then > now[0] - Pace.seconds for then in times)
+    assert len(reporter._marks) <= 2 + sum(then > now[0] - 5.0 for then in times)
 
 
 def test_memory_is_what_the_process_has():
@@ -166,12 +167,3 @@ def test_streams_by_sweeps_show_the_gap_of_documents_that_come_next(unhurried):
         model.fit_stream([batch])
     assert history.to_dict()["mean_gap"] == pytest.approx(expected, nan_ok=True)
     assert min(expected[1:]) > 0
-
-
-def test_a_gap_that_nobody_asks_for_is_not_the_last_one(unhurried):
-    score = NextScore(learn(BATCHES[:1]))
-    batch = next(mini_batches(BATCHES[1:2], batch_size=100))
-    score(batch, gap=True)
-    assert score.gap > 0
-    score(batch)
-    assert np.isnan(score.gap)

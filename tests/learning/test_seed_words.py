@@ -182,7 +182,7 @@ def test_seeds_that_occur_nowhere_are_named(made):
         ({"tea": []}, "no words for 'tea'"),
         ({"tea": [None]}, "has None for 'tea'"),
         ({" ": ["tea"]}, "a topic without a name"),
-        ({"a": ["x"], "a ": ["y"]}, "a name twice"),
+        ({"a": ["x"], "a ": ["y"]}, "a topic without a name of its own"),
         ({"a\nb": ["x"]}, "cannot be shown in a line"),
         ({str(k): [k] for k in range(10)}, "has 10 topics, but there are only 9"),
         ({"tea": ["green"]}, "the columns of these counts have no words"),

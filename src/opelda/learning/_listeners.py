@@ -96,22 +96,46 @@ class Reporter:
     validate_every: int = 10
     sample: Sample | None = None  # of the training documents, without validation
     run: Run = field(default_factory=Run)
-    n_docs: int = 0  # finished
+    clock: Callable[[], float] = time.perf_counter
 
     def __post_init__(self) -> None:
-        self._started = time.perf_counter()
-        self._pace, self._next_score = Pace(), NextScore(self.model)
+        self._n_docs, self._started = 0, self.clock()
+        self._marks = deque([(self._started, 0)])  # times and documents of the last five seconds
         self._batch_score: float | None = None
+        self._gap, self._scoring_time = math.nan, 0.0
 
     def look_at(self, batch: MiniBatch) -> None:
-        """Score a mini-batch of a stream before its update, if a listener wants the score."""
-        if self.listeners.needs_score:
-            wanted = self.listeners.needs_gap and bool(self.model._schedule().n_sweeps)
-            self._batch_score = self._next_score(batch, gap=wanted)
+        """Score up to 200 documents of a stream's mini-batch without new words, if time allows."""
+        self._batch_score, self._gap = None, math.nan
+        state, began = getattr(self.model, "_state", None), self.clock()
+        busy = self._scoring_time > LARGEST_SHARE * (began - self._started)
+        if not self.listeners.needs_score or state is None or not state.n_updates or busy:
+            return
+        n_docs, n_columns = batch.X.shape
+        columns = np.arange(n_columns, dtype=np.int32)
+        columns[state.weights.n_words :] = -1
+        if batch.change is not None:
+            columns[batch.change.reused] = -1
+        rows = np.unique(np.linspace(0, n_docs - 1, 200).astype(np.intp))
+        known, _ = remap_columns(batch.X[rows], columns, state.weights.n_words)
+        if can_be_split(known):
+            self._batch_score = self.model._score(known, n_splits=1)
+        if self.listeners.needs_gap and self.model._schedule().n_sweeps:
+            self._gap = float(np.mean(self.model.infer(known).gap))
+        self._scoring_time += self.clock() - began
+
+    def pace(self) -> float:
+        """Return documents per second in the last five seconds, or since the last update."""
+        now, marks = self.clock(), self._marks
+        while len(marks) > 1 and marks[1][0] <= now - 5.0:
+            marks.popleft()
+        then, before = marks[0]
+        marks.append((now, self._n_docs))
+        return (self._n_docs - before) / (now - then) if now > then else 0.0
 
     def tell(self, done: Updated | None, n_pass: int, n_docs: int) -> bool:
         """Count documents and report their update, if any; return whether to stop."""
-        self.n_docs += n_docs
+        self._n_docs += n_docs
         samples = self.sample is not None and self.sample.is_due()
         if done is None:
             return False
@@ -125,22 +149,22 @@ class Reporter:
             BatchReport(
                 model=self.model,
                 n_updates=state.n_updates,
-                n_docs=self.n_docs,
+                n_docs=self._n_docs,
                 n_docs_total=self.n_docs_total,
                 n_pass=n_pass,
                 n_passes=self.n_passes,
-                docs_per_second=self.n_docs / (time.perf_counter() - self._started),
+                docs_per_second=self._n_docs / (self.clock() - self._started),
                 e_seconds=done.e_seconds,
                 m_seconds=done.m_seconds,
                 step_size=done.rho,
-                mean_gap=self._next_score.gap if math.isnan(done.mean_gap) else done.mean_gap,
+                mean_gap=self._gap if math.isnan(done.mean_gap) else done.mean_gap,
                 held_out_score=score,
                 n_words=state.weights.n_words,
                 n_words_added=words.n_added if words else 0,
                 n_words_dropped=words.n_dropped if words else 0,
                 n_unknown_tokens=state.n_unknown_tokens,
                 n_sweeps=self.n_sweeps,
-                recent_docs_per_second=self._pace(self.n_docs),
+                recent_docs_per_second=self.pace(),
                 batch_score=self._batch_score,
                 memory=resident_bytes(),
                 events=tuple(
@@ -172,56 +196,6 @@ class Reporter:
             curve = former if former is not None and former.of == of else Curve(of)
             state.curve = curve.added(state.n_docs_seen, found)
         return held_out
-
-
-class Pace:
-    """Documents per second in the last five seconds, or since the last update if longer ago."""
-
-    seconds = 5.0
-
-    def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
-        self._clock = clock
-        self._marks = deque([(clock(), 0)])
-
-    def __call__(self, n_docs: int) -> float:
-        """Return the pace after `n_docs` documents in total."""
-        now, marks = self._clock(), self._marks
-        while len(marks) > 1 and marks[1][0] <= now - self.seconds:
-            marks.popleft()
-        then, before = marks[0]
-        marks.append((now, n_docs))
-        return (n_docs - before) / (now - then) if now > then else 0.0
-
-
-class NextScore:
-    """Score mini-batches before their update, in a small part of the time.
-
-    `gap` is the mean Frank-Wolfe gap of the scored documents' mixtures on request, else NaN.
-    """
-
-    def __init__(self, model: Any, clock: Callable[[], float] = time.perf_counter) -> None:
-        self._model, self._clock, self.gap = model, clock, np.nan
-        self._started, self._spent = clock(), 0.0
-
-    def __call__(self, batch: MiniBatch, *, gap: bool = False) -> float | None:
-        """Return the score of up to 200 documents without new words; None if time is short."""
-        self.gap = np.nan
-        state, began = getattr(self._model, "_state", None), self._clock()
-        busy = self._spent > LARGEST_SHARE * (began - self._started)
-        if state is None or not state.n_updates or busy:
-            return None
-        n_docs, n_columns = batch.X.shape
-        columns = np.arange(n_columns, dtype=np.int32)
-        columns[state.weights.n_words :] = -1
-        if batch.change is not None:
-            columns[batch.change.reused] = -1
-        rows = np.unique(np.linspace(0, n_docs - 1, 200).astype(np.intp))
-        known, _ = remap_columns(batch.X[rows], columns, state.weights.n_words)
-        score = self._model._score(known, n_splits=1) if can_be_split(known) else None
-        if gap:
-            self.gap = float(np.mean(self._model.infer(known).gap))
-        self._spent += self._clock() - began
-        return score
 
 
 def resident_bytes() -> int | None:

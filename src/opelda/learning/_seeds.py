@@ -319,15 +319,13 @@ def checked_words(given: Any) -> dict[str, list[str | int]]:
     found: dict[str, list[str | int]] = {}
     for name, words in given.items():
         label = changed_labels({}, {0: name}, 1).get(0) if isinstance(name, str) else None
-        if label is None:
-            raise InputError(f"has a topic without a name, {name!r:.60}.", "seeds")
+        if label is None or label in found:
+            raise InputError(f"has a topic without a name of its own, {name!r:.60}.", "seeds")
         if isinstance(words, str | bytes) or not isinstance(words, Iterable):
             raise InputError(f"must have a list of words for {name!r}, got {words!r:.60}.", "seeds")
         found[label] = [_word(name, word) for word in words]
         if not found[label]:
             raise InputError(f"has no words for {name!r}; give some.", "seeds")
-    if len(found) < len(given):
-        raise InputError("has a name twice; give each topic its own name.", "seeds")
     return found
 
 
