@@ -11,7 +11,7 @@ from hypothesis.extra import numpy as hnp
 from scipy import sparse, stats
 
 from opelda.errors import InputError
-from opelda.metrics import _token_split as _split
+from opelda.metrics import _predictive as _split
 from opelda.metrics import split_tokens
 
 counts = hnp.arrays(

@@ -8,7 +8,7 @@ from scipy import sparse
 from opelda._validation import choice, whole
 from opelda.engines.seam import Documents, ranked
 from opelda.learning._part import Arrays, Header, Part, check_arrays
-from opelda.metrics._token_split import can_be_split
+from opelda.metrics._predictive import can_be_split
 
 KINDS = VALIDATION, LEARNED_FROM, BEFORE = (
     "validation documents",

@@ -35,7 +35,7 @@ from opelda.learning.streaming._stream_run import LearnsStreams
 from opelda.learning.streaming._window_sweeps import learn
 from opelda.metrics import coherence
 from opelda.metrics._matching import stability_over_runs
-from opelda.metrics._token_split import can_be_split
+from opelda.metrics._predictive import can_be_split
 
 # Coherence takes up to 2% of the time: with fewer than four passes and sweeps it counts a sample. A
 # smaller sample would miss pairs of words.

@@ -20,7 +20,7 @@ from opelda.engines.seam import Updated
 from opelda.errors import InputError
 from opelda.learning._curve import BEFORE, LEARNED_FROM, VALIDATION, Curve, Sample
 from opelda.learning.callbacks import BatchReport
-from opelda.metrics._token_split import can_be_split
+from opelda.metrics._predictive import can_be_split
 
 try:
     import resource

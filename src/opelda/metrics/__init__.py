@@ -12,8 +12,7 @@ from opelda.metrics._matching import match_topics, topic_stability
 from opelda.metrics._mixture_measures import InferenceSpread as InferenceSpread
 from opelda.metrics._mixture_measures import effective_topics, inference_spread, mixture_sparsity
 from opelda.metrics._predictive import PredictiveProbability as PredictiveProbability
-from opelda.metrics._predictive import log_predictive_probability, predict_held_out
-from opelda.metrics._token_split import split_tokens
+from opelda.metrics._predictive import log_predictive_probability, predict_held_out, split_tokens
 from opelda.metrics._top_words import topic_diversity, topic_exclusivity
 
 __all__ = [

@@ -17,8 +17,7 @@ from opelda.learning._input_counts import as_corpus
 from opelda.learning._learner import Learner, another, compared_words, run_seeds
 from opelda.metrics import log_predictive_probability
 from opelda.metrics._matching import similarities, stability_over_runs
-from opelda.metrics._predictive import standard_error
-from opelda.metrics._token_split import as_share, can_be_split
+from opelda.metrics._predictive import as_share, can_be_split, standard_error
 
 HELD_OUT = 0.1  # of the documents
 N_SPLITS = 2

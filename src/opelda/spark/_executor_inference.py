@@ -19,7 +19,7 @@ from opelda.engines import get_engine
 from opelda.engines.seam import MIXTURES
 from opelda.inference import Topics
 from opelda.inference._infer import as_prior, as_task
-from opelda.metrics._token_split import split_numbered
+from opelda.metrics._predictive import split_numbered
 from opelda.spark._blocks import DENSE_VECTOR
 from opelda.spark._worker import Counter, settle
 

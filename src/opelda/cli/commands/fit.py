@@ -140,7 +140,7 @@ def _held_out(
     valid: str, documents: Any, reading: options.NamelessReading, jobs: int | None
 ) -> Any:
     """Read the documents to score on, which are counted with the collection's own words."""
-    from opelda.metrics._token_split import can_be_split
+    from opelda.metrics._predictive import can_be_split
 
     columns = documents.vocabulary, documents.X.shape[1], jobs
     found = read_over(columns, [valid], replace(reading, limit=None)).X
