@@ -243,7 +243,12 @@ def copies(
     for band in range(n_bands):
         if len(left) < 2:
             break
-        keys = _band(words, left, band)
+        some = words if len(left) == words.shape[0] else words[left]
+        keys = np.zeros(len(left), np.uint64)
+        for which in range(HASHES):  # the smallest hash of each document's words
+            hashes = np.random.PCG64([band, which]).random_raw(words.shape[1])
+            smallest = np.minimum.reduceat(hashes[some.indices], some.indptr[:-1])
+            keys = (keys ^ smallest) * np.uint64(0x9E3779B97F4A7C15)
         order = np.argsort(keys, kind="stable")  # in a bucket the earlier documents first
         ordered, documents = keys[order], left[order]
         begins = np.concatenate(([True], ordered[1:] != ordered[:-1]))
@@ -260,17 +265,6 @@ def copies(
         if not (root >= 0).any():
             return found
         found = np.where(root >= 0, root, found)
-
-
-def _band(words: sparse.csr_array, documents: NDArray[np.int64], band: int) -> NDArray[np.uint64]:
-    """Return a key of each document: its words' smallest hashes by the band's functions."""
-    some = words if len(documents) == words.shape[0] else words[documents]
-    keys = np.zeros(len(documents), np.uint64)
-    for which in range(HASHES):
-        hashes = np.random.PCG64([band, which]).random_raw(words.shape[1])
-        smallest = np.minimum.reduceat(hashes[some.indices], some.indptr[:-1])
-        keys = (keys ^ smallest) * np.uint64(0x9E3779B97F4A7C15)
-    return keys
 
 
 def _alike(

@@ -133,8 +133,15 @@ class Stream(DocumentStream):
             texts, change = block.documents, None
             if not isinstance(counts, Counted):
                 width = n_words if vocabulary is None else len(vocabulary)
-                if width is not None and not learn:
-                    self._check_width(counts.shape[1], width)
+                n_held = counts.shape[1]
+                fewer = self._source.may_lack_columns and n_held < (width or 0)
+                if width not in (None, n_held) and not learn and not fewer:
+                    raise InputError(
+                        f"{self.label} has {n_held:,} columns without words, but they are to be "
+                        f"counted over {width:,} words; give documents with those columns, or "
+                        "their words with {column_words}.",
+                        column_words=...,
+                    )
                 n_words = counts.shape[1] if width is None else width
                 n_tokens = row_sums(counts)
                 X, n_unknown = with_columns(counts, n_words)
@@ -160,17 +167,6 @@ class Stream(DocumentStream):
                 X, block.position, change, n_unknown, vocabulary, block.names, n_tokens,
                 block.metadata, texts if isinstance(texts, pl.Series) else None,
             )  # fmt: skip
-
-    def _check_width(self, n_columns: int, n_words: int) -> None:
-        """Refuse numbered columns that do not fit the words."""
-        fewer = self._source.may_lack_columns and n_columns < n_words
-        if n_columns != n_words and not fewer:
-            raise InputError(
-                f"{self.label} has {n_columns:,} columns without words, but they are to be "
-                f"counted over {n_words:,} words; give documents with those columns, or their "
-                "words with {column_words}.",
-                column_words=...,
-            )
 
 
 def stream(

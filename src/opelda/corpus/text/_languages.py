@@ -39,9 +39,23 @@ def checked_stop_words(stop_words: Any) -> str | tuple[str, ...] | None:
     """Return a language's code, "auto", or a sorted tuple of words."""
     if stop_words is None:
         return None
-    if isinstance(stop_words, str):
-        return AUTO if stop_words == AUTO else _code(stop_words)
-    return checked_words("stop_words", stop_words, "None, 'auto', a language or words")
+    if not isinstance(stop_words, str):
+        return checked_words("stop_words", stop_words, "None, 'auto', a language or words")
+    wanted = stop_words.strip().lower()
+    if stop_words == AUTO or wanted in (ENGLISH, SKLEARN, "english"):
+        return ENGLISH if wanted == "english" else wanted
+    known = languages()
+    codes = {name: code for code, name in known.items()} | {code: code for code in known}
+    codes.setdefault("no", codes.get("norwegian", "no"))
+    # without the lists a code is believed until they are needed: models that have one must load
+    if wanted in codes or (len(known) == 1 and len(wanted) == 2):
+        return codes.get(wanted, wanted)
+    more = "" if len(known) > 1 else f" (or {INSTALL} for more)"
+    raise InputError(
+        f"must be a language that has a list, got {stop_words!r:.80}; give one of "
+        f"{', '.join(sorted(known))}{more}, or the words themselves.",
+        "stop_words",
+    )
 
 
 def checked_words(name: str, given: Any, kinds: str = "words") -> tuple[str, ...]:
@@ -126,24 +140,6 @@ def detected(sample: Counted, removed: Callable[[str], list[str]]) -> str | None
             return None
     # of the words: headlines have a little more, running text four times that
     return best if shares[best] > 0.1 else None
-
-
-def _code(name: str) -> str:
-    wanted = name.strip().lower()
-    if wanted in (ENGLISH, SKLEARN, "english"):
-        return wanted if wanted == SKLEARN else ENGLISH
-    known = languages()
-    codes = {name: code for code, name in known.items()} | {code: code for code in known}
-    codes.setdefault("no", codes.get("norwegian", "no"))
-    # without the lists a code is believed until they are needed: models that have one must load
-    if wanted in codes or (len(known) == 1 and len(wanted) == 2):
-        return codes.get(wanted, wanted)
-    more = "" if len(known) > 1 else f" (or {INSTALL} for more)"
-    raise InputError(
-        f"must be a language that has a list, got {name!r:.80}; give one of "
-        f"{', '.join(sorted(known))}{more}, or the words themselves.",
-        "stop_words",
-    )
 
 
 def checked_stem(stem: Any) -> str | None:

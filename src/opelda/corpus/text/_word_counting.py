@@ -137,9 +137,7 @@ def count_run(texts: "pl.Series", tokenizer: "Tokenizer") -> Counted:
         table, first, renamed = paired, 0, np.arange(len(paired), dtype=np.int32)
     words = table.words(first)
     if tokenizer.phrases:
-        phrases, keys = keys_of(tokenizer.phrases, words)
-        codes, ends = join(renamed[codes], ends, keys, len(words))
-        words = [*words, *phrases]
+        codes, ends, words = joined(renamed[codes], ends, tokenizer.phrases, words)
         held, renamed = by_appearance(codes, len(words))  # not words of phrases alone
         words = [words[code] for code in held]
     ends, columns, counts = _text.count_rows(codes, ends, renamed, n_words=len(words))
@@ -191,44 +189,40 @@ def chosen(
     return tuple(sorted(pairs[i][0] for i in np.flatnonzero(npmi >= least)))
 
 
-def join(
-    codes: NDArray[np.int32], ends: NDArray[np.int64], keys: NDArray[np.int64], n_words: int
-) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Return codes with phrases instead of their words, from the left; -1 is left out.
+def joined(
+    codes: NDArray[np.int32], ends: NDArray[np.int64], phrases: Any, words: list[str]
+) -> tuple[NDArray[np.int32], NDArray[np.int64], list[str]]:
+    """Return codes with phrases instead of their words, from the left, and the phrases' words.
 
-    Phrase i has the code ``n_words + i``; the key of words a and b is ``a n_words + b``. Keys rise.
+    Known phrase i has the code ``len(words) + i``; -1 is left out.
     """
+    code_of = {word: code for code, word in enumerate(words)}
+    phrase_of = {}
+    for phrase in phrases:
+        a, b = (code_of.get(part) for part in phrase.split(" "))
+        if a is not None and b is not None:
+            phrase_of[a * len(words) + b] = phrase
+    keys = np.array(sorted(phrase_of), np.int64)
+    all_words = [*words, *(phrase_of[key] for key in keys.tolist())]
     kept = codes >= 0
-    ends = np.concatenate(([0], np.cumsum(kept)))[ends]
+    ends = np.append(0, np.cumsum(kept))[ends]
     codes = codes[kept]
     if len(codes) < 2 or not len(keys):
-        return codes, ends
-    pair = codes[:-1].astype(np.int64) * n_words + codes[1:]
+        return codes, ends, all_words
+    pair = codes[:-1].astype(np.int64) * len(words) + codes[1:]
     which = np.minimum(np.searchsorted(keys, pair), len(keys) - 1)
     found = keys[which] == pair
     inner = ends[(ends > 0) & (ends < len(codes))]
     found[inner - 1] = False  # of two texts
     # of phrases that overlap every other one is taken, from the first on
     place = np.arange(len(found))
-    begins = found & ~np.concatenate(([False], found[:-1]))
+    begins = found & ~np.append(False, found[:-1])
     first = np.maximum.accumulate(np.where(begins, place, 0))
     taken = np.flatnonzero(found & ((place - first) % 2 == 0))
-    codes[taken] = n_words + which[taken]
+    codes[taken] = len(words) + which[taken]
     stays = np.ones(len(codes), bool)
     stays[taken + 1] = False
-    return codes[stays], np.concatenate(([0], np.cumsum(stays)))[ends]
-
-
-def keys_of(phrases: Any, words: Sequence[str]) -> tuple[list[str], NDArray[np.int64]]:
-    """Return the phrases whose words are known, and their keys, which rise."""
-    code_of = {word: code for code, word in enumerate(words)}
-    known = {}
-    for phrase in phrases:
-        first, second = (code_of.get(part) for part in phrase.split(" "))
-        if first is not None and second is not None:
-            known[first * len(words) + second] = phrase
-    keys = sorted(known)
-    return [known[key] for key in keys], np.array(keys, np.int64)
+    return codes[stays], np.append(0, np.cumsum(stays))[ends], all_words
 
 
 class FewTexts:

@@ -218,15 +218,15 @@ class Tokenizer:
             settings = since | {"keep_markup": True} | dict(settings)
         if not isinstance(settings, Mapping) or sorted(map(str, settings)) != sorted(names):
             raise InputError(f"A tokenizer's settings must be {', '.join(names)}.")
-        kinds = {"stop_words": str | list | tuple | None, "extra_stop_words": list | tuple}
-        for name, kind in kinds.items():
-            if not isinstance(settings[name], kind):
-                raise InputError(
-                    f"A tokenizer's {name} must be a list, got {settings[name]!r:.80}."
-                )
+        for name, kind, what in (
+            ("stop_words", str | list | tuple | None, "list"),
+            ("extra_stop_words", list | tuple, "list"),
+            ("split", str | None, "name"),
+        ):
+            value = settings[name]
+            if not isinstance(value, kind):
+                raise InputError(f"A tokenizer's {name} must be a {what}, got {value!r:.80}.")
         split, stop_words = settings["split"], settings["stop_words"]
-        if not isinstance(split, str | None):
-            raise InputError(f"A tokenizer's split must be a name, got {split!r:.80}.")
         own = {
             "split": None if split is None else Forgotten(split),
             "stop_words": SKLEARN if stop_words == ENGLISH else stop_words,
@@ -257,11 +257,10 @@ class Tokenizer:
 
     def __repr__(self) -> str:
         shown = []
+        usual = {"ngrams": (1, 1), "unspaced": PAIRS}
         for field in fields(self):
             value = getattr(self, field.name)
-            if (field.name, value) == ("unspaced", PAIRS):  # as for texts of any other script
-                continue
-            if value == ((1, 1) if field.name == "ngrams" else field.default):
+            if value in (field.default, usual.get(field.name, field.default)):
                 continue
             many = isinstance(value, tuple) and len(value) > 3
             shown.append(f"{field.name}={f'({len(value)} words)' if many else repr(value)}")
