@@ -98,7 +98,7 @@ class Weighted:
 def test_nothing_on_the_map_hides_anything(monkeypatch, n, own):
     topics = Weighted(n, n)
     weights = topics.topic_weights_
-    monkeypatch.setattr("opelda.report.plots._map_figure.shares_or_even", lambda *_: weights)
+    monkeypatch.setattr("opelda.report.plots._topic_figures.shares_or_even", lambda *_: weights)
     axis = plot_map(topics, ax=Figure((4, 4)).subplots() if own else None)
     axis.figure.draw_without_rendering()
     to_pixels = axis.figure.dpi / 72

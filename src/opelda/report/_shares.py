@@ -62,10 +62,8 @@ def topics_over_time(
         The length of the bins; by default as fits the documents.
     topics : iterable of int, optional
         The numbers of the topics, in the order wanted; None is all.
-    n_words : int
-        Words per topic and bin.
-    level : float
-        Of the intervals.
+    n_words, level : int, float
+        Words per topic and bin, and the level of the intervals.
 
     Examples
     --------

@@ -35,10 +35,8 @@ def topic_table(
     topics : array (K, V), Topics or fitted model
     n_words : int
         Words per topic.
-    by : {"relevance", "probability", "tfidf", "frex", "coherence"}
-        The ranking of words; see `rank_words`.
-    lambda_ : float
-        For relevance.
+    by, lambda_
+        The ranking of words, and a parameter of relevance, as for `rank_words`.
     only : iterable of int, optional
         The numbers of the topics, in the order wanted; None is all.
     feature_names : sequence of str, optional

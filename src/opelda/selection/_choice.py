@@ -148,10 +148,9 @@ def choose_n_topics(
         documents a topic.
     model : learner of opelda, optional
         A template for the other parameters; by default ``TopicModel()``.
-    n_runs : int
-        Runs with each number, 2 or more.
-    held_out : float
-        The share of the documents, at most 1,000, to predict instead of learning from.
+    n_runs, held_out : int, float
+        Runs with each number, 2 or more; the share of held-out documents, of which there are at
+        most 1,000.
     random_state, n_jobs
         By default the model's own. Results do not depend on `n_jobs`.
     progress : callable, optional

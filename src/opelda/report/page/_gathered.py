@@ -132,7 +132,7 @@ class Gathered:
         self.groups: SummedShares | None = None
         self._given = time is not None
         self._reader = TimeReader()
-        self._n_timed = self._n_untimed = 0
+        self._n_untimed = 0  # documents
         self._untimed: InputError | None = None
         self.mass = np.zeros(self.n_topics)  # tokens of each topic
         self.within = np.zeros(len(WITHIN), np.int64)
@@ -219,7 +219,6 @@ class Gathered:
         if self.time is not None:
             try:  # `settle` decides whether the column holds enough times
                 times = self._reader.read(table[self.time].to_list())
-                self._n_timed += n
             except InputError as error:
                 self._n_untimed += n
                 self._untimed = self._untimed or error
@@ -262,7 +261,7 @@ class Gathered:
         for entry in told:
             if len(entry.text or "") > self.longest:
                 entry.text = f"{entry.text:.{self.longest}}…"
-        untimed = self._untimed if self._n_untimed > self._n_timed else None
+        untimed = self._untimed if 2 * self._n_untimed > self.n_docs else None
         error = self._reader.contradiction or untimed
         if error is None:
             self._reader.warn()

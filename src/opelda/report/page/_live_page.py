@@ -101,7 +101,6 @@ class LivePage:
 
 
 def nothing_yet(name: str) -> dict[str, Any]:
-    """Return the facts of a stream before its first update."""
     none = as_base64([], np.uint32)
     facts = {"name": name, "learner": "", "n_topics": 0, "n_words": 0, "n_docs": 0}
     return dict.fromkeys(NOT_KNOWN) | {

@@ -6,9 +6,14 @@ settings of matplotlib for all figures; `tidy(axes)` applies the same grid and f
 
 from opelda.report.plots._frame import STYLE as STYLE
 from opelda.report.plots._frame import tidy as tidy
-from opelda.report.plots._map_figure import plot_map
 from opelda.report.plots._share_figures import plot_effect, plot_groups, plot_over_time
-from opelda.report.plots._topic_figures import plot_history, plot_learning, plot_topics, plot_tree
+from opelda.report.plots._topic_figures import (
+    plot_history,
+    plot_learning,
+    plot_map,
+    plot_topics,
+    plot_tree,
+)
 
 __all__ = [
     "plot_effect",
