@@ -54,7 +54,7 @@ def test_an_interrupt_shows_what_was_finished(folder, capsys, monkeypatch):
     assert "1 of 2 numbers of topics" in printed.err
     assert len((folder / "t.tsv").read_text().splitlines()) == 2
     assert main(["choose", "texts.txt", "-k", "3,4", *HOW]) == 130
-    assert "nothing to show" in capsys.readouterr().err
+    assert "before the first number" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -72,9 +72,9 @@ def test_a_stream_goes_on_from_them_and_is_not_edited_while_it_runs(cli, folder,
 
 
 MISTAKES = {
-    "nothing": (["-o", "x.opelda"], "nothing to do"),
-    "nowhere": (["--merge", "0,1"], "-o FILE, or --in-place"),
-    "both": (["--merge", "0,1", "-o", "x.opelda", "--in-place"], "one of them"),
+    "nothing": (["-o", "x.opelda"], "Nothing to do"),
+    "nowhere": (["--merge", "0,1"], "-o FILE or --in-place"),
+    "both": (["--merge", "0,1", "-o", "x.opelda", "--in-place"], "Give either"),
     "no numbers": (["--merge", "0", "--in-place"], "--merge must be numbers"),
     "twice": (["--merge", "0,1", "--remove", "1", "--in-place"], "Topic 1 is named twice"),
     "no topic": (["--merge", "0,3", "--in-place"], "no topic 3; there are 3"),

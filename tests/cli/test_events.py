@@ -100,7 +100,7 @@ def test_a_command_gets_each_event(streamed, feed, tmp_path):
 def test_a_command_that_fails_is_told_of_once(streamed, feed):
     done = streamed("c", feed, "--on-event", "exit 3")
     assert done.code == 0
-    assert done.err.count("the command of --on-event ended with 3; the stream goes on.") == 1
+    assert done.err.count("the command of --on-event ended with 3; the stream continues.") == 1
 
 
 def test_a_command_has_the_event_and_writes_to_standard_error(capfd):

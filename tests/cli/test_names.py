@@ -1,15 +1,12 @@
 """Names of documents on the command line: found by themselves, shown harmlessly."""
 
 import json
-from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
 import pytest
 
-import opelda
 from opelda.cli._inputs import read_corpus
-from opelda.cli._models import CertifiedInference
 from opelda.cli._options import NamelessReading, Reading, Text
 
 HOSTILE = ["=1+1\n\x1b[2J\u202e", "x" * 5_000, "<script>", "plain"]
@@ -72,13 +69,6 @@ def test_hostile_names_are_shown_harmlessly_and_written_whole(cli, model_file, t
     cli("transform", model_file, "a.jsonl", "-o", "t.npz")
     # every name in an array takes the room of the longest
     assert np.load("t.npz")["document"].tolist() == [name[:1000] for name in HOSTILE]
-
-
-def test_a_long_name_is_cut_in_a_sentence(model_file, capsys):
-    promise = CertifiedInference(opelda.load(model_file))
-    promise.note(["x" * 5_000], SimpleNamespace(missed=np.array([0]), loss=np.array([1.0])))
-    promise.complain()
-    assert f"(the first is {'x' * 80})" in capsys.readouterr().err
 
 
 def test_names_are_not_read_where_nobody_wants_them(tmp_path):

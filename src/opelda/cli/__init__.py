@@ -24,7 +24,7 @@ def main(args: "Sequence[str] | None" = None) -> int:
     0
     """
     try:
-        # not before: it takes a while, in which one may think better of it
+        # within the block: the import takes a while, and Ctrl-C may strike
         from opelda.cli._app import run
 
         return run(args)

@@ -48,10 +48,13 @@ def option(
     """
     words = flags.split()
     names = [word for word in words if word.startswith("-")]
+    metavar = " ".join(words[len(names) :])
+    if not choices and "|" in metavar and metavar.islower():
+        choices = metavar.split("|")
     if choices:
         settings = {"autocompletion": one_of(choices)} | settings
     made = partial(
-        typer.Option, *names, help=help, metavar=" ".join(words[len(names) :]) or None,
+        typer.Option, *names, help=help, metavar=metavar or None,
         show_default=isinstance(default, int | float) and not isinstance(default, bool), **settings,
     )  # fmt: skip
     name = names[0].partition("/")[0]
@@ -65,7 +68,7 @@ def argument(metavar: str, help: str, default: Any = ..., **settings: Any) -> An
 
 
 def one_of(names: Iterable[str]) -> Callable[[str], Iterator[Any]]:
-    """Offer the names that begin with the typed text; a dictionary gives each its help."""
+    """Offer the names that start with the typed text; a dictionary has their help."""
     told = names if isinstance(names, dict) else dict.fromkeys(names, "")
     return lambda incomplete: iter(
         (name, help) if help else name for name, help in told.items() if name.startswith(incomplete)
@@ -76,7 +79,7 @@ def one_of(names: Iterable[str]) -> Callable[[str], Iterator[Any]]:
 SHARED = {
     "quiet": option("--quiet -q", "Print results and errors only.", False),
     "verbose": option(
-        "--verbose -v", "Print a line per update, and what is skipped.", False, panel=RUNNING
+        "--verbose -v", "Print a line per update and skipped document.", False, panel=RUNNING
     ),
     "debug": option("--debug", "Show tracebacks (or set OPELDA_DEBUG=1).", False, panel=RUNNING),
 }
@@ -163,7 +166,7 @@ def options(
 
 
 def with_commands(words: Sequence[str] = ()) -> typer.Typer:
-    """Return the application with all its commands, or the one that the words begin with."""
+    """Return the application with all commands, or with the named one."""
     for name in words[:1] if words and words[0] in COMMANDS else COMMANDS:
         import_module(f"opelda.cli.commands.{name}")
     # where several were run in one process they were imported in some other order

@@ -1,4 +1,4 @@
-"""What the command line does after each update: progress, summaries, events, a live page."""
+"""Callbacks of the command line: progress, summaries, events, a live page."""
 
 import json
 import os
@@ -48,7 +48,7 @@ def name_markup(words: Any, document_frequency: Any, n_docs: int) -> None:
 
 
 class StreamNotes:
-    """A callback that prints events, the heaviest topics every so often, and mark-up once."""
+    """A callback that prints events, regular summaries of topics, and a notice of mark-up."""
 
     needs_gap: ClassVar[bool] = False
 
@@ -82,7 +82,7 @@ def _line_of(event: Any, encoding: str | None = None) -> str:
 class EventLines:
     """A callback that writes events to standard output (-) or at the end of a file, at once.
 
-    A stream that goes on from a checkpoint repeats the events after it: these are skipped.
+    A resumed stream repeats the events after its checkpoint: these are skipped.
     """
 
     needs_gap: ClassVar[bool] = False
@@ -93,7 +93,7 @@ class EventLines:
         self._file: Any = None
 
     def begin(self, model: Any) -> None:
-        """Open the file; a stream that begins has written nothing yet."""
+        """Open the file; a new stream has no events in it."""
         if not hasattr(model, "_state"):
             self._written = []
         if self._path is None:
@@ -191,7 +191,7 @@ class EventCommands:
             if done.returncode and not self._failed:
                 self._failed = True
                 ended = f"ended with {done.returncode}"
-                tell(f"the command of --on-event {ended}; the stream goes on.")
+                tell(f"the command of --on-event {ended}; the stream continues.")
 
 
 def address_of(given: str) -> tuple[str, int]:

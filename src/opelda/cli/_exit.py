@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Code(IntEnum):
-    """What a command ends with: the last is that of a reader that went away."""
+    """Exit codes; the last is of a closed pipe."""
 
     UNEXPECTED, MISTAKE, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
 
@@ -36,12 +36,12 @@ OPTIONS: dict[str, str] = {}
 
 
 class StoppedError(Exception):
-    """The user stopped the command; the message says what became of the work."""
+    """The user stopped the command; the message says which results are saved."""
 
 
 @contextmanager
 def reported(debug: bool = False) -> Iterator[None]:
-    """Turn what goes wrong into a line on standard error and an exit code."""
+    """Turn an exception into a line on standard error and an exit code."""
     debug = debug or os.environ.get("OPELDA_DEBUG", "") not in ("", "0")
     try:
         yield
@@ -101,8 +101,8 @@ def raise_interrupt(number: int, frame: FrameType | None) -> None:
 
 @contextmanager
 def handled(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
-    """Have the signals handled so for a while."""
-    # Python runs handlers in the main thread, between two of its instructions
+    """Handle the signals by this function within the block."""
+    # Python runs handlers in the main thread, between two instructions
     in_main = threading.current_thread() is threading.main_thread()
     former = {number: signal.getsignal(number) for number in SIGNALS if in_main}
     # one that is ignored, as nohup and shells' background jobs have it, stays ignored
@@ -168,8 +168,8 @@ class Stop:
 class Stoppable:
     """A `DocumentStream` around another; after Ctrl-C it ends as if the source had.
 
-    A learner finishes its mini-batch first, so that model and position always agree. A pipe ends
-    where it is: what was read of it is given.
+    A learner finishes its mini-batch first, so that model and position always agree. Documents
+    read from a pipe are given before it ends.
     """
 
     def __init__(self, stream: "Stream", stop: Stop) -> None:
@@ -182,7 +182,7 @@ class Stoppable:
     def batches(
         self, vocabulary: "Vocabulary | None" = None, n_words: int | None = None
     ) -> "Iterator[MiniBatch]":
-        """Yield what the stream does until it is stopped."""
+        """Yield the stream's batches until it is stopped."""
         batches = self._stream.batches(vocabulary, n_words)
         if self._stream.once:
             yield from batches

@@ -73,7 +73,7 @@ class Blocks:
                 if progress is not None:
                     progress(n_docs, *(opened.progress() or (None, None)))
         if not n_docs:
-            raise InputError(f"{opened.label} holds no documents; look at what is in there.")
+            raise InputError(f"{opened.label} holds no documents.")
         skipped_documents(opened.problems.n_skipped, opened.problems.first)
 
 
@@ -102,13 +102,13 @@ def read_over(columns: Columns, sources: list[str], reading: NamelessReading, **
 
 
 def source_of(sources: list[str]) -> Any:
-    """Return what `opelda.corpus.read` is to read."""
+    """Return the source for `opelda.corpus.read`."""
     if len(sources) > 1 and "-" in sources:
-        raise InputError("Standard input (-) cannot be mixed with files; give one or the other.")
+        raise InputError("Standard input (-) cannot be mixed with files; give only one.")
     for source in sources:
         # before `read` might take the name of a missing file for a text
         if source != "-" and not is_pattern(source) and not os.path.exists(source):
-            raise InputError(f"There is no file or folder {source!r}; check the path.")
+            raise InputError(f"{source!r} is no file or folder; check the path.")
     # as paths: strings in a list might be taken for texts, too
     found = ["-" if source == "-" else Path(source) for source in sources]
     return found[0] if len(found) == 1 else found
@@ -172,12 +172,12 @@ def stop_word_files(text: StreamText) -> list[str]:
 
 
 def _parts(given: str) -> list[str]:
-    """Return what is added up, unless it is the name of a file."""
+    """Return the parts of a sum such as en+FILE."""
     return [given] if Path(given).is_file() else given.split("+")
 
 
 def as_bound(name: str, given: str | None) -> int | float | None:
-    """Return a number of documents, or a share of them."""
+    """Return a number or a share of documents."""
     if given is None:
         return None
     try:

@@ -1,9 +1,6 @@
 """Models: read from files, or made and changed by options."""
 
 import json
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +10,7 @@ from opelda.cli._terminal import count, tell
 from opelda.errors import InputError
 
 PRESET = "best"
-# parameters that a model keeps for good
+# parameters that a model keeps
 FIXED = (
     "preset", "learner", "doc_topic_prior", "topic_word_prior", "random_state", "seeds",
     "n_sweeps", "n_runs",
@@ -77,58 +74,23 @@ def seeds_text(found: dict[str, str]) -> str:
     return ", ".join(map(" ".join, found.items())) + " (among the 20 top words)"
 
 
-def learner_name(model: Any) -> str:
-    """Return what the command line calls a model's learner."""
-    return dashed(type(model).__name__)
-
-
-class CertifiedInference:
-    """A model's inference over many blocks; documents that miss the accuracy are counted."""
-
-    def __init__(self, model: Any) -> None:
-        self.model = model.set_params(sparse_output=False)  # files are written block by block
-        self.n_missed, self._first, self._worst = 0, "", 0.0
-
-    @contextmanager
-    def quiet(self) -> Iterator[None]:
-        """Ignore the library's warnings of documents that `complain` will name."""
-        from opelda.inference import AccuracyWarning
-
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", AccuracyWarning)
-            yield
-
-    def infer(self, X: Any) -> Any:
-        """Infer documents without a warning."""
-        with self.quiet():
-            return self.model.infer(X)
-
-    def note(self, names: Any, found: Any) -> None:
-        """Remember the documents that missed the accuracy."""
-        if len(found.missed):
-            self._first = self._first or str(names[int(found.missed[0])])[:80]
-            self.n_missed += len(found.missed)
-            self._worst = max(self._worst, float(found.loss[found.missed].max()))
-
-    def complain(self) -> None:
-        """Say which documents missed the accuracy, if any."""
-        if self.n_missed:
-            tell(
-                f"{count(self.n_missed, 'document')} could not be proved to be as accurate as "
-                f"asked (the first is {self._first}): the best bound is {self._worst:.3g} nats at "
-                "worst; ask for less."
-            )
+def tell_missed(n: int) -> None:
+    """Say how many documents missed the accuracy, if any."""
+    if n:
+        tell(
+            f"{count(n, 'document')} could not be proved to be as accurate as asked; ask for less."
+        )
 
 
 def new_learner(learning: Learning, n_topics: int | None = None) -> Any:
-    """Return `TopicModel` with a preset, or a learner of the paper, and what was asked for."""
+    """Return a `TopicModel` with a preset, or a learner of the paper, with the given options."""
     import opelda
     from opelda.inference import OPE
 
     given = {"random_state": 0} | _given(learning)
     if n_topics is not None:
         given["n_components"] = n_topics
-    # of the two, at most one: a preset is `TopicModel`'s, the paper's learners are classes
+    # at most one: a preset belongs to `TopicModel`, the paper's learners are classes
     preset, learner = given.pop("preset", None), given.pop("learner", None)
     if learner is None:
         if "n_iter" in given:
@@ -151,7 +113,7 @@ def _given(learning: Learning) -> dict[str, Any]:
 
 
 def changed(model: Any, learning: Learning) -> Any:
-    """Give a model that goes on learning the parameters that may change."""
+    """Set the parameters that may change before a model continues to learn."""
     given = given_options(learning)
     for name in FIXED:
         if name in given:
@@ -171,9 +133,9 @@ def changed(model: Any, learning: Learning) -> Any:
 def check_same(model: Any, learning: Learning, n_topics: int | None, folder: str) -> None:
     """Reject options other than the ones that the model of a checkpoint was made with."""
     asked = _given(learning) | ({} if n_topics is None else {"n_components": n_topics})
-    asked.pop("transform_method", None)  # which changes nothing that is learned
-    # not only the parameters given then: what the preset chose may be given now
-    has = {"learner": learner_name(model)} | model.get_params(deep=False)
+    asked.pop("transform_method", None)  # learning does not depend on it
+    # also the parameters that the preset chose
+    has = {"learner": dashed(type(model).__name__)} | model.get_params(deep=False)
     if hasattr(model, "preset"):
         has = {**model._settings(), "learner": None}
         has["n_iter"] = getattr(has["inference"], "n_iter", None)

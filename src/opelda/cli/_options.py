@@ -1,4 +1,4 @@
-"""The options that commands share, in groups as the help shows them, and what the shell offers."""
+"""The options that commands share, in groups as the help shows them, and shell completion."""
 
 import glob
 import os
@@ -19,7 +19,7 @@ COMMON = ""
 
 
 def dashed(class_name: str) -> str:
-    """Return what the command line calls a learner."""
+    """Return a learner's name on the command line."""
     return re.sub("^(ML|[A-Z][a-z]+)", r"\1-", class_name).lower()
 
 
@@ -64,7 +64,7 @@ class Accuracy(Group, panel=INFERENCE):
     )
 
     def parameters(self) -> dict[str, Any]:
-        """Return what was asked for as parameters of a model."""
+        """Return the given options as parameters of a model."""
         given = given_options(self)
         if self.max_loss is not None:
             loss = self.max_loss
@@ -92,7 +92,7 @@ SUMMARIES = {name: format.summary for name, format in FORMATS.items()}
 
 
 class NamelessReading(Group, panel=READING):
-    """How documents are read by commands that do not show their names."""
+    """How documents are read by commands that show no names."""
 
     format: str = option("--format -f FORMAT", "Found out if not given.", "auto", choices=SUMMARIES)
     text_column: list[str] | None = option(
@@ -103,12 +103,7 @@ class NamelessReading(Group, panel=READING):
     first_id: int | None = option(
         "--first-id N", "Number of the first word, if unusual.", min=0, max=1
     )
-    on_error: str = option(
-        "--on-error stop|skip",
-        "What to do at a malformed document.",
-        "stop",
-        choices=("stop", "skip"),
-    )
+    on_error: str = option("--on-error stop|skip", "What to do at a malformed document.", "stop")
     limit: int | None = option("--limit N", "Read at most N documents.", min=1)
 
 
@@ -121,14 +116,11 @@ class Reading(NamelessReading):
 
 
 class Columns(Group, panel=COMMON):
-    """Columns of the documents that topics are looked at by."""
+    """Columns of the documents: times, groups and covariates."""
 
     time: str | None = option("--time COLUMN", "Key or column of the documents' times.")
     unit: str | None = option(
-        f"--unit {'|'.join(_names.UNITS)}",
-        "Length of each time.",
-        choices=_names.UNITS,
-        panel=RESULTS,
+        f"--unit {'|'.join(_names.UNITS)}", "Length of each time.", panel=RESULTS
     )
     by: str | None = option("--by COLUMN", "Key or column of the documents' groups.")
     effect: list[str] | None = option(
@@ -156,7 +148,6 @@ class StreamText(Group, panel=WORDS):
     stop_words: str | None = option(
         "--stop-words en|auto|none|FILE|+FILE",
         "Words to leave out, of a language or of a file; +FILE and en+FILE add a file.",
-        choices=("auto", "none", "en", "de", "fr", "es", "it", "pt", "nl"),
         panel=COMMON,
     )
     stem: str | None = option("--stem LANGUAGE", "Reduce words to stems, as of english.")
@@ -182,7 +173,7 @@ class Learning(Group, panel=LEARNING):
     """How topics are learned: each field a parameter of the learner; None is the preset's."""
 
     preset: str | None = option(
-        "--preset best|fast|paper", "The settings; best.", choices=_names.PRESETS, panel=COMMON
+        "--preset best|fast|paper", "Settings: best (the default), fast or paper.", panel=COMMON
     )
     seeds: str | None = option(
         "--seed-words FILE", "Lines 'name: word, word' of your topics.", panel=COMMON
@@ -204,20 +195,16 @@ class CollectionLearning(Learning):
     """How topics of a whole collection are learned."""
 
     n_passes: int | None = option(
-        "--passes N",
-        "Times through the documents, so that 400,000 are seen (fast: 100,000).",
-        min=1,
+        "--passes N", "Until 400,000 documents are seen (fast: 100,000).", min=1
     )
     n_sweeps: int | None = option(
-        "--sweeps N", "Closing sweeps of Gibbs sampling; best: 80, fast and paper: none.", min=0
+        "--sweeps N", "Gibbs sampling at the end; 80 with best, else 0.", min=0
     )
-    n_runs: int | None = option(
-        "--runs N", "Learn N times, and keep the run most like the others.", min=1
-    )
+    n_runs: int | None = option("--runs N", "Learn N times, and keep the most typical run.", min=1)
 
 
 def given_options(group: Any) -> dict[str, Any]:
-    """Return those of a group's options that were given."""
+    """Return the options of a group that differ from their defaults."""
     values = {part.name: (getattr(group, part.name), part.default) for part in fields(group)}
     return {name: value for name, (value, default) in values.items() if value != default}
 

@@ -29,8 +29,8 @@ def check_output(
 ) -> Path:
     """Return the path if it can be written and nothing is read from it, now or the next time.
 
-    `sources` are files, folders and patterns of documents; `files` are read besides. With
-    `suffixes` the path must end in one of them.
+    `sources` are files, folders and patterns of documents; `files` are read besides. The
+    path must end in one of the `suffixes`, if there are any.
     """
     path, target = Path(given), Path(os.path.realpath(given)) if "\0" not in given else Path()
     problem = _problem(given, path, target, folder, suffixes)
@@ -39,7 +39,7 @@ def check_output(
     for source in sources:
         if source != "-" and _covers(source, target):
             raise InputError(f"The output {given} would be a document of {source}; move it.")
-    # by the file, not by the name: either may be a link to the other
+    # compares files, not names: either may be a link
     if target.exists():
         read = (other for source in sources for other in _files_of(source))
         for other in itertools.chain(read, files):
@@ -49,7 +49,7 @@ def check_output(
 
 
 def _problem(given: str, path: Path, target: Path, folder: bool, suffixes: Sequence[str]) -> str:
-    """Say why nothing can be written at a path; an empty text if it can be."""
+    """Return the reason why a path cannot be written, or an empty text."""
     if suffixes and path.suffix.lower() not in suffixes:
         return f"{given!r} must end in {', '.join(suffixes[:-1])} or {suffixes[-1]}"
     if not given or "\0" in given:
@@ -97,7 +97,7 @@ def _files_of(source: str) -> Iterator[str | Path]:
 
 
 def check_model_output(given: str, sources: Sequence[str] = ()) -> Path:
-    """Return the path if a model can be written there; only a model is ever replaced by one."""
+    """Return the path if a model can be written there; a model replaces only a model."""
     path = check_output(given, sources)
     if path.exists() and path.stat().st_size and not is_model(path):
         raise InputError(f"{given} exists and is not a model; choose another output.")
@@ -122,14 +122,31 @@ def save_model(model: Any, path: Path) -> None:
         return
     except ModelFileError as error:
         failed = error
-    # under a new name, so that nothing is replaced there
+    # under a new name: no file is replaced
     for folder in (Path.cwd(), Path(tempfile.gettempdir())):
         other = folder / f"{path.stem[:20]}-{os.urandom(4).hex()}.opelda"
         with suppress(ModelFileError):
             opelda.save(model, other)
-            failed = ModelFileError(f"{failed} What was learned is in {other}.")
+            failed = ModelFileError(f"{failed} The model is in {other}.")
             break
     raise failed
+
+
+def write_rows(rows: Any, path: Path) -> None:
+    """Write rows as a .csv, .tsv or .xlsx table in one step, a topic's words in a cell."""
+    import polars as pl
+
+    from opelda.cli._tables import Sheet, TextFile
+    from opelda.corpus.formats._writing import write_in_one_step
+
+    table = rows.to_polars().with_columns(pl.col(pl.List(pl.String)).list.join(" "))
+    kind = path.suffix.lower()[1:]
+    with write_in_one_step(path) as file:
+        if kind == "xlsx":
+            with Sheet(file) as sheet:
+                sheet.add(table)
+        else:
+            TextFile(file, kind).add(table)
 
 
 def save_figure(path: Path, draw: Callable[[], Any], title: str | None = None) -> None:
@@ -140,14 +157,14 @@ def save_figure(path: Path, draw: Callable[[], Any], title: str | None = None) -
     from opelda.report.plots._frame import STYLE, matplotlib, written
 
     suffix, mpl = path.suffix.lower(), matplotlib()
-    mpl.use("agg")  # there is no window to show it in
+    mpl.use("agg")  # without a window
     import matplotlib.pyplot as plt
 
     with warnings.catch_warnings(record=True) as said, mpl.rc_context(STYLE):
         warnings.simplefilter("always")
         figure = np.ravel(draw())[0].figure
         more: dict[str, Any] = {}
-        if title:  # outside, for what was drawn is where it fits
+        if title:  # outside the axes, whose layout is done
             figure.draw_without_rendering()
             figure.set_layout_engine("none")
             figure.suptitle(written(title, 60, 3), y=1.0, va="bottom")

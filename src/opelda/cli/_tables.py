@@ -27,12 +27,12 @@ from opelda.corpus.formats._writing import polars_errors, safe_cell, write_in_on
 from opelda.errors import InputError
 
 FORMATS = ("parquet", "csv", "tsv", "xlsx", "jsonl", "npz")
-ARCHIVES = ("parquet", "xlsx", "npz")  # are compressed already
-SPREADSHEETS = ("csv", "tsv", "xlsx")  # are for people, if nothing else is asked for
+ARCHIVES = ("parquet", "xlsx", "npz")  # are compressed
+SPREADSHEETS = ("csv", "tsv", "xlsx")  # have a row of best topics by default
 MOST_ROWS, MOST_COLUMNS, MOST_LETTERS = 1_048_576, 16_384, 32_767  # of a sheet, and of a cell
 
 # what XML cannot hold, what moves a cursor or turns text around, and the first of two escapes that
-# share an underscore, which XlsxWriter leaves as they are
+# share an underscore, which XlsxWriter leaves unchanged
 _ODD = re.compile(
     "[\0-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
     "|_(?=x[0-9A-Fa-f]{4}_x[0-9A-Fa-f]{4}_)"
@@ -99,8 +99,8 @@ def writer(
 ) -> Iterator[Write]:
     """Give a function of documents' facts and mixtures, whose file appears in one step at the end.
 
-    Lighter topics than `min_weight` are left out; None is every topic. With `best`, the labels of
-    the topics and a number, a document has one row with so many of its best topics.
+    Topics lighter than `min_weight` are left out; None keeps all. With `best`, labels and a number
+    n, a document has one row with its n best topics.
     """
 
     def table(facts: pl.DataFrame, theta: NDArray[np.float32]) -> pl.DataFrame:
@@ -115,7 +115,7 @@ def writer(
     with write_in_one_step(output) as file:
         if kind not in ARCHIVES:
             encoding = sys.stdout.encoding if output == "-" else None
-            write = _TextFile(file, kind, encoding)
+            write = TextFile(file, kind, encoding)
             yield lambda facts, theta: write.add(table(facts, theta))
             return
         # rows wait beside the output, where there must be room anyway
@@ -130,18 +130,7 @@ def writer(
             parts.join(file)
 
 
-def write_table(table: pl.DataFrame, path: Path) -> None:
-    """Write a table as .csv, .tsv or .xlsx in one step; no cell is ever run as a formula."""
-    kind = path.suffix.lower()[1:]
-    with write_in_one_step(path) as file:
-        if kind == "xlsx":
-            with Sheet(file) as sheet:
-                sheet.add(table)
-        else:
-            _TextFile(file, kind).add(table)
-
-
-class _TextFile:
+class TextFile:
     """Rows as lines of .csv, .tsv or .jsonl, written block by block."""
 
     def __init__(self, file: Any, kind: str, encoding: str | None = None) -> None:
@@ -169,7 +158,7 @@ class Sheet:
     """An .xlsx file with one sheet, written block by block; rows wait in a folder."""
 
     def __init__(self, file: Any, folder: str | None = None) -> None:
-        # in memory: ZipFile would complain of a full disk once more when it is discarded
+        # in memory: ZipFile would raise again on a full disk when it is closed
         self._file, self._packed = file, io.BytesIO()
         self._book = Workbook(self._packed, {"constant_memory": True, "tmpdir": folder})
         self._book.use_zip64()
@@ -223,7 +212,7 @@ class Sheet:
 
     def __exit__(self, kind: object, *error: object) -> None:
         if kind is not None:
-            self._sheet._opt_close()  # the file of its rows
+            self._sheet._opt_close()  # removes the file of rows
             return
         try:
             self._book.close()

@@ -15,14 +15,14 @@ from typing import Any, cast
 from opelda._names import printable
 from opelda.errors import DataWarning
 
-# how much is told, as the options of the command that runs say
+# of the command that runs
 VERBOSITY = SimpleNamespace(quiet=False, verbose=False)
 # called with the documents read, and the bytes read and to be read if known
 Progress = Callable[[int, int | None, int | None], None]
 
 
 def count(number: float, singular: str, plural: str | None = None) -> str:
-    """Return a number with what it counts."""
+    """Return a number with its noun."""
     return f"{number:,.0f} {singular if number == 1 else plural or singular + 's'}"
 
 
@@ -58,16 +58,16 @@ def note(message: str) -> None:
 
 
 def print_json(value: Any) -> None:
-    """Write one JSON object, and nothing else, to standard output."""
+    """Write one JSON object to standard output."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False)
     sys.stdout.write(safe_json(text, sys.stdout.encoding) + "\n")
 
 
 def safe_json(text: str, encoding: str | None = None) -> str:
-    r"""Escape in lines of JSON what moves a cursor, or what a narrow encoding does not have.
+    r"""Escape characters that move a cursor, or that a narrow encoding lacks, in lines of JSON.
 
-    Half surrogates stand for the bytes of paths that are not UTF-8. Strict readers refuse them, so
-    they are spelled as `printable` does. A reader gets all other text as it was.
+    Half surrogates stand for bytes of paths that are not UTF-8. Strict readers refuse them, so
+    they are spelled as `printable` does. A reader gets all other text unchanged.
 
     >>> print(safe_json('{"word": "\x9b31m", "path": "caf\udce9"}'))
     {"word": "\u009b31m", "path": "caf\\udce9"}
@@ -85,7 +85,7 @@ def safe_json(text: str, encoding: str | None = None) -> str:
 
 @contextmanager
 def noted(part: str = "opelda.corpus") -> Iterator[None]:
-    """Tell what a part of the package logs; only its errors with `--quiet`."""
+    """Print the log of a part of the package; only errors with `--quiet`."""
     logger, handler = logging.getLogger(part), logging.Handler()
     handler.emit = lambda record: tell(record.getMessage())  # type: ignore[method-assign]
     level = logger.level
@@ -112,6 +112,7 @@ def warnings_noted() -> Iterator[None]:
 
         warnings.showwarning = told  # type: ignore[assignment]
         warnings.simplefilter("always", DataWarning)
+        warnings.filterwarnings("ignore", ".* could not be proved")  # commands count them
         yield
 
 
@@ -171,7 +172,7 @@ def _console(file: Any) -> Any:
 
 
 def by_weight(rows: Sequence[Any]) -> list[Any]:
-    """Return the heaviest topics first; where no weights are known, by number."""
+    """Return the heaviest topics first; without weights, by number."""
     return sorted(rows, key=lambda row: (-(row.weight or 0.0), row.topic))
 
 
@@ -216,8 +217,8 @@ def skipped_documents(number: int, problems: Sequence[str]) -> None:
 
 
 @contextmanager
-def bar(what: str, time_column: str = "TimeRemainingColumn") -> Iterator[Any]:
-    """Give the update function of a bar on the terminal, or None where there is no terminal."""
+def reading_bar(what: str = "reading") -> Iterator[Progress | None]:
+    """Give a function for the progress of `opelda.corpus.read`; None without a terminal."""
     if VERBOSITY.quiet or not sys.stderr.isatty():
         yield None
         return
@@ -227,30 +228,23 @@ def bar(what: str, time_column: str = "TimeRemainingColumn") -> Iterator[Any]:
     columns = (
         progress.BarColumn(bar_width=12),
         progress.TextColumn("{task.description}", markup=False),
-        getattr(progress, time_column)(),
+        progress.TimeRemainingColumn(),
     )
-    with progress.Progress(*columns, console=Console(stderr=True), transient=True) as shown:
-        task = shown.add_task(what, total=None)
-        yield lambda **values: shown.update(task, **values)
-
-
-@contextmanager
-def reading_bar(what: str = "reading") -> Iterator[Progress | None]:
-    """Give what `opelda.corpus.read` calls while it reads, or None where there is no terminal."""
     begun = perf_counter()
-    with bar(what) as update:
+    with progress.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=None)
 
-        def progress(n_docs: int, done: int | None, total: int | None) -> None:
+        def update(n_docs: int, done: int | None, total: int | None) -> None:
             rate = n_docs / max(perf_counter() - begun, 1e-9)
             said = f"{what}: {n_docs:,} docs, {rate:,.0f} docs/s"
-            update(completed=done, total=total, description=said)
+            bar.update(task, completed=done, total=total, description=said)
 
-        yield None if update is None else progress
+        yield update
 
 
 @contextmanager
 def escaping_odd_characters() -> Iterator[None]:
-    """Escape what a narrow encoding lacks; never fail because standard error was closed."""
+    """Escape characters that the encoding lacks; ignore a closed standard error."""
     before = sys.stderr
     sys.stderr = cast(Any, _Forgiving(before))
     for stream in (sys.stdout, before):
@@ -263,7 +257,7 @@ def escaping_odd_characters() -> Iterator[None]:
 
 
 class _Forgiving:
-    """Standard error that drops what cannot be written: learning continues without a terminal."""
+    """Standard error that ignores failed writes: learning continues without a terminal."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream

@@ -135,7 +135,7 @@ def note_similar(topics: Any, path: str) -> None:
         which = " and ".join(groups[0].split(",")[:2])
         note(
             f"topics {which}{'' if len(groups) == 1 else ', and others,'} are nearly the same; "
-            f"make one of them with: opelda edit {path} {named} -o NEW{more}"
+            f"merge them with: opelda edit {path} {named} -o NEW{more}"
         )
 
 

@@ -36,7 +36,7 @@ def docstrings(
 ) -> dict[str, str]:
     """Gather the prose of docstrings by public names, spread over packages.
 
-    Without folders of installed packages. Sources are parsed; nothing is imported.
+    By default from the installed packages. Sources are parsed, not imported.
     """
     if folders is None:
         paths = sysconfig.get_paths()
@@ -74,7 +74,7 @@ def read_docstrings(path: Path) -> list[tuple[str, str]]:
 
 
 def _documented(body: list[ast.stmt], prefix: str) -> Iterator[tuple[str, str | None]]:
-    """Yield what a module or a class defines, also under conditions."""
+    """Yield the definitions of a module or a class, also under conditions."""
     for node in body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             if not node.name.startswith("_"):

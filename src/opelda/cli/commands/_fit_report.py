@@ -6,7 +6,8 @@ from time import perf_counter
 from typing import Any
 
 from opelda.cli import _terminal as terminal
-from opelda.cli._models import learner_name, seeds_found, seeds_text, topic_facts
+from opelda.cli._models import seeds_found, seeds_text, topic_facts
+from opelda.cli._options import dashed
 from opelda.cli._terminal import count, note
 from opelda.cli._topic_tables import note_similar
 
@@ -43,7 +44,7 @@ def announce(documents: Any, model: Any, topics: int | None) -> None:
 
 
 def _language(documents: Any) -> str:
-    """Return the language whose stop words were left out; nothing for a list of one's own."""
+    """Return the language of the stop words; an empty text for the user's own list."""
     from opelda.corpus.text._languages import languages
 
     words = documents.vocabulary and documents.vocabulary.tokenizer.stop_words
@@ -52,7 +53,7 @@ def _language(documents: Any) -> str:
 
 
 def _near_copies(documents: Any, n: int) -> str:
-    """Return a sentence on near copies among the first n documents; none below 5% of them."""
+    """Return a sentence on near copies among the first n documents, from 5% on."""
     if documents.n_duplicates:
         return f"{count(documents.n_duplicates, 'near copy', 'near copies')} left out."
     import numpy as np
@@ -73,11 +74,11 @@ def _near_copies(documents: Any, n: int) -> str:
 
 def how_learned(model: Any) -> str:
     """Return the preset or the learner that topics come from."""
-    return f"preset {model.preset}" if hasattr(model, "preset") else learner_name(model)
+    return f"preset {model.preset}" if hasattr(model, "preset") else dashed(type(model).__name__)
 
 
 class Scored:
-    """A display that is told now and then how well the topics predict some documents."""
+    """A display with the score of some documents, at most 5% of the time."""
 
     def __init__(self, display: Any, documents: Any) -> None:
         self._display, self._documents = display, documents
@@ -97,12 +98,12 @@ class Scored:
         self._display(report)
 
     def end(self, model: Any) -> None:
-        """Leave the display as it is."""
+        """End the display."""
         self._display.end(model)
 
 
 def to_score(X: Any) -> Any:
-    """Return at most 200 documents of two tokens and more, evenly spread; None if none has."""
+    """Return at most 200 documents of two tokens and more, evenly spread; None without any."""
     import numpy as np
 
     long = np.flatnonzero(np.asarray(X.sum(axis=1)).ravel() >= 2)
@@ -114,7 +115,7 @@ def to_score(X: Any) -> Any:
 def print_fitted(
     model: Any, corpus: Any, facts: dict[str, Any], held_out: Any, *, as_json: bool
 ) -> None:
-    """Sum up a fit; `facts` are those of the JSON that neither model nor corpus knows."""
+    """Sum up a fit; `facts` are entries of the JSON beside the model's and the corpus's."""
     if terminal.VERBOSITY.quiet and not as_json:
         return  # without scoring, which takes time
     scored = to_score(corpus.X) if held_out is None else held_out
@@ -125,7 +126,7 @@ def print_fitted(
         terminal.print_json(
             {
                 **facts,
-                "learner": learner_name(model),
+                "learner": dashed(type(model).__name__),
                 "topics": model.n_components,
                 "preset": getattr(model, "preset", None),
                 "batch_size": model._schedule(n_docs).batch_size,

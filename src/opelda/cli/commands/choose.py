@@ -1,6 +1,5 @@
 """`opelda choose`: how many topics a collection has use for."""
 
-from pathlib import Path
 from typing import Any
 
 from opelda.cli._app import command, option
@@ -8,17 +7,8 @@ from opelda.cli._exit import Stop, StoppedError
 from opelda.cli._inputs import read_corpus
 from opelda.cli._models import new_learner, on_machine
 from opelda.cli._options import AS_JSON, ENGINE, JOBS, SOURCES, Learning, NamelessReading, Text
-from opelda.cli._outputs import FIGURES, TABLES, check_output, save_figure
-from opelda.cli._terminal import (
-    bar,
-    count,
-    duration,
-    note,
-    plain,
-    print_json,
-    print_line,
-    print_table,
-)
+from opelda.cli._outputs import FIGURES, TABLES, check_output, save_figure, write_rows
+from opelda.cli._terminal import count, duration, note, plain, print_json, print_line, print_table
 from opelda.errors import InputError
 
 
@@ -49,7 +39,7 @@ def choose(
     """
     files, suffixes = [reading.column_words], (*TABLES, *FIGURES)
     paths = [check_output(given, corpus, files, suffixes=suffixes) for given in output or ()]
-    if any(_is_figure(path) for path in paths):
+    if any(path.suffix.lower() in FIGURES for path in paths):
         from opelda.report.plots._frame import matplotlib
 
         matplotlib()  # a missing matplotlib is named before the work
@@ -70,35 +60,21 @@ def choose(
     )
     done: list[Any] = []
     with Stop() as stop:
-        with bar("", "TimeElapsedColumn") as update:
-
-            def progress(doing: str, n_done: int, n_all: int) -> None:
-                said = f"{doing} ({n_done + 1} of {n_all})"
-                if update is not None:
-                    update(completed=n_done, total=n_all, description=said)
-
-            fits = measured_fits(split, template, numbers, n_runs, seed, progress)
-            while (found := stop.attempt(lambda: next(fits, None))) is not None:
-                done.append(found)
-                if update is None:
-                    note(f"{found.row.n_topics:,} topics: {duration(found.row.seconds)}.")
+        fits = measured_fits(split, template, numbers, n_runs, seed)
+        while (found := stop.attempt(lambda: next(fits, None))) is not None:
+            done.append(found)
+            note(f"{found.row.n_topics:,} topics: {duration(found.row.seconds)}.")
         if not done:
-            raise StoppedError("stopped before a number of topics was finished; nothing to show.")
+            raise StoppedError("stopped before the first number of topics was finished.")
         choice = Choice.of(done)
         for path in paths:
-            if _is_figure(path):
+            if path.suffix.lower() in FIGURES:
                 save_figure(path, choice.plot)
             else:
-                from opelda.cli._tables import write_table
-
-                write_table(choice.table.to_polars(), path)
+                write_rows(choice.table, path)
         _print(choice, as_json=as_json)
     if len(done) < len(numbers):
         raise StoppedError(f"stopped; {len(done)} of {len(numbers)} numbers of topics are shown.")
-
-
-def _is_figure(path: Path) -> bool:
-    return path.suffix.lower() in FIGURES
 
 
 def _numbers(given: str) -> list[int]:

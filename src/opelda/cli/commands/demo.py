@@ -7,7 +7,6 @@ from textwrap import shorten
 from time import perf_counter
 from typing import Any, cast
 
-from opelda import _names
 from opelda.cli import _terminal as terminal
 from opelda.cli._app import command, option
 from opelda.cli._callbacks import learning_display
@@ -41,14 +40,12 @@ def demo(
     output: str | None = option("--output -o FILE", "Save the model there."),
     report: str | None = option("--report FILE", "Write a page about it there."),
     limit: int = option("--limit N", "Docstrings to gather.", 8_000, min=20),
-    preset: str = option(
-        "--preset best|fast|paper", "The settings.", PRESET, choices=_names.PRESETS
-    ),
+    preset: str = option("--preset best|fast|paper", "The settings.", PRESET),
     random_state: int = option("--seed N", "Of the random numbers.", 0, min=0),
     n_jobs: int | None = JOBS,
     engine: str | None = ENGINE,
 ) -> None:
-    """Show topics of text that is on every machine: the docstrings of the packages installed here.
+    """Show topics of the docstrings of the packages installed here.
 
     Nothing is downloaded, and no package is imported or run.
     """
@@ -65,7 +62,7 @@ def demo(
         with terminal.reading_bar("gathering docstrings") as bar:
             texts = docstrings(limit, progress=None if bar is None else lambda n: bar(n, n, limit))
         if not texts:
-            raise InputError("There are no docstrings in this Python's library or packages.")
+            raise InputError("This Python's library and packages have no docstrings.")
         times.append(perf_counter())
         corpus = count_words(texts, n_jobs)
         times.append(perf_counter())
@@ -100,7 +97,7 @@ def demo(
     terminal.print_facts(facts if path is None else [*facts, ("saved as", str(path))])
     if page is not None:
         terminal.print_line()
-        terminal.print_line(f"A page about all of it, which works offline: {page}")
+        terminal.print_line(f"A page that works offline: {page}")
     terminal.print_line()
     terminal.print_line("What to try next:")
     terminal.print_facts(
@@ -128,13 +125,13 @@ def _write_page(model: Any, texts: dict[str, str], path: str) -> str:
 
 
 def count_words(texts: dict[str, str], jobs: int | None) -> Any:
-    """Return the counts of words that say what docstrings are about."""
+    """Return the counts of words about the subjects of docstrings."""
     import numpy as np
 
     from opelda.corpus import Tokenizer, read
     from opelda.corpus.text._languages import listed
 
-    # a package's own name tells where a docstring is from; those of the library are words
+    # names of packages only tell the source; names of library modules are words
     packages = {name.split(".")[0].lower() for name in texts} - sys.stdlib_module_names
     stop_words = {*listed("en"), *STOP_WORDS, *packages}
     records = ({"name": name, "text": text} for name, text in texts.items())
@@ -143,13 +140,13 @@ def count_words(texts: dict[str, str], jobs: int | None) -> Any:
         tokenizer=Tokenizer(pattern=r"[^\W\d_]{3,}", stop_words=stop_words),
         min_df=max(2, round(0.001 * len(texts))), max_df=0.2, n_jobs=jobs,
     )  # fmt: skip
-    # more often in one docstring, a word says no more about its subject
+    # further repetitions in a docstring say no more about its subject
     np.minimum(corpus.X.data, 3, out=corpus.X.data)
     return replace(corpus, names=list(texts))
 
 
 def certified_example(model: Any, corpus: Any, texts: dict[str, str]) -> dict[str, Any]:
-    """Infer one docstring with a flat prior, for which the gap bounds what is missing."""
+    """Infer one docstring with a flat prior, where the gap bounds the loss."""
     import numpy as np
 
     from opelda.inference import OPE, infer
@@ -187,7 +184,7 @@ def _print_topics(model: Any, corpus: Any) -> list[list[str]]:
             (str(row.topic), terminal.share(row.weight), shorten(" ".join(row.words), room))
         )
         rows.append(("", "", shorten(", ".join(typical.get(row.topic, [])), room)))
-    columns = ("topic", "weight", "words, and what is typical")
+    columns = ("topic", "weight", "words, typical docstrings")
     terminal.print_table(columns, rows, right=columns[:2], styles=("bold", "dim"))
     return [list(row.words) for row in table]
 

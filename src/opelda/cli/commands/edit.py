@@ -24,11 +24,9 @@ def edit(
     corpus: list[str] | None = argument(
         "CORPUS", "Documents for --split; a stream has its own.", None
     ),
-    merge: list[str] | None = option("--merge N,N,...", "Make one of these topics (repeatable)."),
+    merge: list[str] | None = option("--merge N,N,...", "Merge these topics (repeatable)."),
     remove: list[int] | None = option("--remove N", "Leave this topic out (repeatable).", min=0),
-    split: list[int] | None = option(
-        "--split N", "Make several topics of this one (repeatable).", min=0
-    ),
+    split: list[int] | None = option("--split N", "Split this topic (repeatable).", min=0),
     into: int | None = option("--into N", "Parts of each topic that is split; 2.", min=2),
     output: str | None = option("--output -o FILE", "Where the edited model goes."),
     in_place: bool = option("--in-place", "Replace the model or the checkpoint itself.", False),
@@ -36,11 +34,11 @@ def edit(
     as_json: bool = AS_JSON,
     reading: NamelessReading,
 ) -> None:
-    """Merge, remove or split topics of a model; learning goes on from what is left.
+    """Merge, remove or split topics of a model; learning continues from the edited topics.
 
-    All numbers are those of the model as it is. A merged topic has the lowest number of its parts,
-    the first part of a split one keeps its number and the others come last; topics after one that
-    is gone move up. What has which number then is printed.
+    Numbers are the model's numbers before the edit. A merged topic gets the lowest number of its
+    parts. The first part of a split topic keeps its number, and other parts come last. Topics after
+    a removed topic move up. The command prints the numbers that changed.
     """
     groups = [_numbers(text) for text in merge or ()]
     removed, parted = remove or [], split or []
@@ -49,9 +47,9 @@ def edit(
         if topic in named[:number]:
             raise InputError(f"Topic {topic} is named twice; do one thing with each topic.")
     if not named:
-        raise InputError("There is nothing to do; give --merge, --remove or --split.")
+        raise InputError("Nothing to do; give --merge, --remove or --split.")
     if in_place == (output is not None):
-        raise InputError("Say where the edited model goes: -o FILE, or --in-place, one of them.")
+        raise InputError("Give either -o FILE or --in-place.")
     if not split:
         if corpus or into is not None:
             raise InputError("A CORPUS and --into have no effect without --split; leave them out.")
@@ -67,7 +65,7 @@ def edit(
         for topic in named:
             if topic not in found:  # said before anything takes time
                 raise InputError(f"There is no topic {topic}; there are {len(found):,}, from 0.")
-        for topic in parted:  # first, for then all others keep their numbers
+        for topic in parted:  # first: other topics keep their numbers
             found[topic] = learned.split_topic(topic, documents, into=into or 2)
         if groups:
             found = _moved(found, learned.merge_topics(groups))
@@ -95,7 +93,7 @@ def _moved(found: dict[int, list[int]], numbers: dict[int, int]) -> dict[int, li
 
 
 def _print(model: Any, numbers: dict[int, list[int]], path: str, *, as_json: bool) -> None:
-    """Show what was edited, and the topics that are others now."""
+    """Print the topics that changed, and their numbers."""
     from opelda.report import topic_table
 
     made: dict[int, list[int]] = {}
@@ -118,8 +116,8 @@ def _print(model: Any, numbers: dict[int, list[int]], path: str, *, as_json: boo
 
 
 def _changes(numbers: dict[int, list[int]]) -> list[str]:
-    """Return which topics have which numbers now, those that moved alike together."""
-    runs: list[tuple[int, int, list[int]]] = []  # from a topic to another, and of the first what
+    """Return the new numbers of topics; runs that moved alike share an entry."""
+    runs: list[tuple[int, int, list[int]]] = []  # first and last topic, new numbers of the first
     for topic, parts in numbers.items():
         if parts == [topic]:
             continue

@@ -4,7 +4,7 @@ from typing import Any
 
 from opelda.cli._app import argument, command, option
 from opelda.cli._inputs import read_over
-from opelda.cli._models import CertifiedInference, columns_of, load_model
+from opelda.cli._models import columns_of, load_model, tell_missed
 from opelda.cli._options import AS_JSON, ENGINE, JOBS, MODEL, Inference, NamelessReading
 from opelda.cli._terminal import count, plain, print_facts, print_json
 
@@ -34,33 +34,28 @@ def evaluate(
     """
     learned = load_model(model, n_jobs, engine, inference)
     documents = read_over(columns_of(learned), corpus, reading)
-    certified = CertifiedInference(learned)
-    found = _measured(documents, n_splits, n_words, certified)
-    certified.complain()
+    found = _measured(documents, n_splits, n_words, learned)
     if as_json:
         print_json({"model": model, **found})
     else:
         print_facts(_facts(found))
 
 
-def _measured(
-    documents: Any, n_splits: int, n_words: int, inference: CertifiedInference
-) -> dict[str, Any]:
+def _measured(documents: Any, n_splits: int, n_words: int, model: Any) -> dict[str, Any]:
     """Return all figures, fit for JSON."""
     from numpy import median
 
     from opelda.metrics import log_predictive_probability, topic_diversity
     from opelda.metrics._coherence import npmi_of_pairs
 
-    X, model = documents.X, inference.model
+    X = documents.X
     # by the model's own seed: the same splits whenever it is evaluated
     seed, jobs = model._state.seed, model.n_jobs
-    with inference.quiet():
-        predicted = log_predictive_probability(
-            model, X, method=None, n_splits=n_splits, random_state=seed, n_jobs=jobs
-        )
-    inferred = inference.infer(X)
-    inference.note(range(len(documents)), inferred)
+    predicted = log_predictive_probability(
+        model, X, method=None, n_splits=n_splits, random_state=seed, n_jobs=jobs
+    )
+    inferred = model.infer(X)
+    tell_missed(len(inferred.missed))
     loss = inferred.loss
     spread = {"mean": loss.mean(), "median": median(loss), "max": loss.max()}
     pairs = npmi_of_pairs(model, X, n_words)
@@ -101,9 +96,7 @@ def _facts(found: dict[str, Any]) -> list[tuple[str, str]]:
     # of such pairs (docs/metrics.md).
     never = found["pairs_never_met"]
     if never > 0.01:
-        coherence += (
-            f", which does not compare: {never:.0%} of the pairs of top words never meet in so few"
-        )
+        coherence += f", which does not compare: {never:.0%} of the pairs of top words never meet"
     spread = ", ".join(f"{part} {value:.3g}" for part, value in found["loss"].items())
     within = (f"within {nats} nats {part:.1%}" for nats, part in found["share_within"].items())
     unknown_share = unknown / max(tokens + unknown, 1.0)

@@ -38,7 +38,7 @@ def fit(
     valid: str | None = option("--valid CORPUS", "Held-out documents to score the topics on."),
     resume: str | None = option(
         "--continue MODEL",
-        "Go on with this model, with its words, from these documents.",
+        "Continue this model, with its words, on these documents.",
         autocompletion=options.complete_model,
     ),
     n_jobs: int | None = options.JOBS,
@@ -50,8 +50,8 @@ def fit(
 ) -> None:
     """Learn the topics of a collection and save them as a model.
 
-    The topics are those of [bold]opelda.TopicModel(K, preset=..., random_state=SEED)[/bold]. Ctrl-C
-    stops early and saves what was learned so far.
+    It is [bold]opelda.TopicModel(K, preset=..., random_state=SEED)[/bold]. Ctrl-C stops early and
+    saves the model.
     """
     path = check_model_output(output or resume or OUTPUT, corpus)
     if resume is None:
@@ -68,7 +68,7 @@ def fit(
         else:
             documents = read_over(columns_of(model), corpus, reading)
         if not documents.X.nnz:
-            raise InputError("There are no words in the documents; see `opelda info`.")
+            raise InputError("The documents have no words; see `opelda info`.")
         held_out = None if valid is None else _held_out(valid, documents, reading, n_jobs)
     except KeyboardInterrupt:
         raise StoppedError("stopped while reading; nothing was learned.") from None
@@ -126,10 +126,10 @@ def fit(
 
 
 def _more(model: Any, documents: Any, n_passes: int) -> None:
-    """Go on with the documents in a random order, a new one for each pass."""
+    """Continue with the documents in a random order, another order for each pass."""
     import numpy as np
 
-    # the order depends on all that was learned before, so that going on never repeats one
+    # the order depends on the updates before, so that continuing never repeats an order
     for number in range(n_passes):
         seed = [model._state.seed, model.n_batch_iter_, number]
         order = np.random.default_rng(seed).permutation(len(documents))

@@ -41,7 +41,7 @@ def info(
 ) -> None:
     """Tell about this installation, a model, or the first documents of a corpus."""
     if thing is None:
-        refuse(reading, "there is no corpus to read")
+        refuse(reading, "no corpus is read")
         facts = _installation()
     elif _is_model(thing):
         refuse(reading, f"{thing} is a model")
@@ -148,7 +148,9 @@ def _about_corpus(thing: str, reading: Reading) -> dict[str, Any]:
     opened = open_source(source_of([thing]), checked_options(**options))
     kind, taken = getattr(opened, "format", None), {}
     if opened.reopens and kind is not None:
-        with warnings.catch_warnings(action="ignore", category=DataWarning):  # it comes again
+        with warnings.catch_warnings(
+            action="ignore", category=DataWarning
+        ):  # the second reading repeats it
             next(opened.blocks(1), None)
         taken = opened.options.taken  # type: ignore[attr-defined]
     limited = replace(reading, limit=reading.limit or 1_000)

@@ -52,7 +52,7 @@ def plot(
     ),
     only: list[int] | None = options.ONLY,
     n_words: int | None = option("--words -n N", "Words per topic; 8.", min=1),
-    title: str | None = option("--title TEXT", "Above the figure; none if not given."),
+    title: str | None = option("--title TEXT", "Above the figure."),
     columns: options.Columns,
     n_jobs: int | None = options.JOBS,
     reading: options.NamelessReading,
@@ -92,7 +92,7 @@ def plot(
 
 
 def _check(kind: str, given: dict[str, Any], has_corpus: bool) -> None:
-    """Reject what has no effect on a kind of figure."""
+    """Reject options without effect on a kind of figure."""
     if kind in OF_DOCUMENTS and not has_corpus:
         raise InputError(f"A figure of {kind} needs documents; name a CORPUS after the model.")
     if has_corpus and kind not in OF_DOCUMENTS:

@@ -29,7 +29,7 @@ def report(
         "--valid FILE", "Held-out documents to score (repeatable)."
     ),
     stability: bool = option(
-        "--stability/--no-stability", "Learn again to see what is stable.", True
+        "--stability/--no-stability", "Learn again to measure stability.", True
     ),
     n_jobs: int | None = JOBS,
     accuracy: Accuracy,
@@ -70,6 +70,6 @@ def report(
                 **reading_options(reading),
             )
     except KeyboardInterrupt:
-        raise StoppedError(f"stopped; nothing was written to {output}.") from None
+        raise StoppedError(f"stopped; {output} was not written.") from None
     size = f"{path.stat().st_size / 1e6:,.1f} MB"
     note(f"{output} ({size}): open it in a browser; it works offline.")

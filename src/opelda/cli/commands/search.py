@@ -33,7 +33,7 @@ def search(
     if like is not None and (words or topic is not None):
         raise InputError("--like compares whole texts; leave words and --topic out.")
     if like is None and not words and topic is None:
-        raise InputError("There is nothing to search for; give words, --topic or --like.")
+        raise InputError("Nothing to search for; give words, --topic or --like.")
     from opelda.report._document_blocks import called, numbered
     from opelda.report._retrieval import found_among, like_texts, with_words
 

@@ -32,7 +32,7 @@ def serve(
 
     POST texts to [bold]/infer[/bold]; GET [bold]/topics[/bold], [bold]/health[/bold], and a page
     for browsers at [bold]/[/bold]. When the model file is replaced, later requests are answered by
-    the new model. There is no authentication: other machines are let in by --host alone.
+    the new model. Without authentication: --host alone lets other machines in.
     """
     # start-up time, and packages of an extra
     from opelda._validation import steps_or_seconds
@@ -64,7 +64,7 @@ def serve(
 
 
 def _documents(corpus: list[str]) -> Any:
-    """Return documents that can be read again and again, after a look at the first."""
+    """Return documents that can be read repeatedly, after a check of the first."""
     from opelda.corpus import stream
 
     if "-" in corpus:

@@ -27,7 +27,7 @@ def stream(
     *,
     source: list[str] = argument("SOURCE", "Files, a folder, or - for standard input."),
     checkpoint: str = option(
-        "--checkpoint DIR", "Keeps the model and the place in the source.", ...
+        "--checkpoint DIR", "Folder of the model and the position in the source.", ...
     ),
     n_components: int | None = options.TOPICS,
     output: str | None = option("--output -o FILE", "Save the model here too, at the end."),
@@ -52,12 +52,12 @@ def stream(
     on_event: str | None = option("--on-event COMMAND", "Run this for each event.", panel=RUNNING),
     as_json: bool = options.AS_JSON,
 ) -> None:
-    """Learn topics from documents that keep coming, in bounded memory, for as long as they do.
+    """Learn topics from an endless stream of documents, in bounded memory.
 
-    The vocabulary grows with the stream: a word gets its column when --min-df documents have had
-    it (5, at first fewer). After Ctrl-C or a crash the same command goes on: what was learned from
-    is known by its content and skipped, anything else is learned from. The last documents are kept
-    (400,000, or 4 million words) and swept again and again, but not with --preset fast.
+    The vocabulary grows with the stream: a word gets a column after --min-df documents (5, at first
+    fewer). After Ctrl-C or a crash the same command resumes: known documents are recognised by
+    their content and skipped. The last documents (400,000, or 4 million words) are kept and swept
+    repeatedly, except with --preset fast.
     """
     if follow and (len(source) > 1 or source[0] == "-" or is_pattern(source[0])):
         raise InputError("--follow takes one file or one folder; give one, or leave it out.")
@@ -85,7 +85,7 @@ def stream(
         if learning.transform_method is not None:
             model.set_params(transform_method=learning.transform_method)
     models.on_machine(model, n_jobs, engine)
-    min_df: Any = as_bound("min_df", text.min_df)  # a share of all documents is refused there
+    min_df: Any = as_bound("min_df", text.min_df)  # a stream rejects a share of all documents
     opened = open_stream(
         source_of(source),
         batch_size=model._schedule().batch_size,
@@ -152,13 +152,13 @@ def stream(
 
 
 def _title(source: list[str]) -> str:
-    """Return what a page about the stream is called."""
+    """Return the title of a page about the stream."""
     names = (basename(each.rstrip("/")) or each for each in source)
     return ", ".join("Standard input" if name == "-" else name for name in names)
 
 
 def _check_same_words(words: Any, former: Any, checkpoint: str, text: options.StreamText) -> None:
-    """Reject options for texts that are not those the checkpoint was made with."""
+    """Reject options for texts other than the checkpoint's."""
     if not options.given_options(text) or words is None:
         return
     from opelda.corpus.text.tokenizer import going_on_as

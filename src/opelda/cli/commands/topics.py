@@ -9,12 +9,11 @@ from opelda.cli import _topic_tables as tables
 from opelda.cli._app import argument, command, option
 from opelda.cli._inputs import read_over
 from opelda.cli._models import columns_of, load_model
-from opelda.cli._outputs import TABLES, check_output
+from opelda.cli._outputs import TABLES, check_output, write_rows
 from opelda.cli._terminal import by_weight, count, note, print_json, print_topics, topic_as_plain
 from opelda.errors import InputError
 
 RANKS = ("relevance", "probability", "tfidf", "frex", "coherence")
-ORDERS = ("weight", "number")
 
 
 @command(
@@ -36,11 +35,7 @@ def topics(
     corpus: list[str] | None = argument("CORPUS", "Documents; - is standard input.", None),
     n_words: int = option("--words -n N", "Words per topic.", 10, min=1),
     rank: str = option(
-        f"--rank {'|'.join(RANKS)}",
-        "How words are ranked.",
-        RANKS[0],
-        choices=RANKS,
-        panel=options.RESULTS,
+        f"--rank {'|'.join(RANKS)}", "How words are ranked.", RANKS[0], panel=options.RESULTS
     ),
     lambda_: float | None = option(
         "--lambda X",
@@ -50,9 +45,7 @@ def topics(
         panel=options.RESULTS,
     ),
     only: list[int] | None = options.ONLY,
-    sort: str = option(
-        "--sort weight|number", "Order of topics.", ORDERS[0], choices=ORDERS, panel=options.RESULTS
-    ),
+    sort: str = option("--sort weight|number", "Order of topics.", "weight", panel=options.RESULTS),
     docs: int | None = option("--docs N", "Show N typical documents of CORPUS per topic.", min=1),
     columns: options.Columns,
     tree: bool = option("--tree", "Merge similar topics step by step.", False),
@@ -76,23 +69,22 @@ def topics(
 ) -> None:
     """Show a model's topics: their share of the tokens, a label, and their words.
 
-    With a corpus, and --docs, documents that are typical of them; with --time or --by, their
-    corrected shares of documents with 95% intervals, the mean of the documents' mixtures, and their
-    words there; with --effect, how their shares go with columns, the others being equal. With
-    --label, name them first.
+    With a corpus: --docs adds typical documents; --time and --by show corrected shares of documents
+    with 95% intervals, mean mixtures and words by time or group; --effect shows regressions of
+    shares on columns. --label names topics first.
     """
     from opelda._validation import choice
 
     choice("rank", rank, RANKS)
-    choice("sort", sort, ORDERS)
+    choice("sort", sort, ("weight", "number"))
     if lambda_ is not None and rank not in ("relevance", "coherence"):
         raise InputError(f"--lambda has no effect with --rank {rank}; leave it out.")
     over = options.given_options(columns)
     if tree or since is not None:
         alone = "--tree" if tree else "--since"
         others = only or docs or corpus or label or label_with or output or over
-        if others or rank != RANKS[0] or sort != ORDERS[0] or (tree and since):
-            raise InputError(f"{alone} shows all topics; leave all but --words and --json out.")
+        if others or rank != RANKS[0] or sort != "weight" or (tree and since):
+            raise InputError(f"{alone} shows all topics; it goes with --words and --json only.")
         if tree:
             tables.show_tree(load_model(model, n_jobs), model, n_words, as_json=as_json)
         else:
@@ -121,7 +113,7 @@ def topics(
         from opelda.learning.persistence._stored_model import StoredModel
 
         stored = StoredModel.read(model)
-        if not stored.has_seed_words:  # of which a learner alone knows which it has found
+        if not stored.has_seed_words:  # only a learner finds its seed words
             _print(stored.topics(n_words, **how), rank, sort, model, as_json=as_json)
             if not as_json:
                 if stored.words is None:
@@ -140,12 +132,7 @@ def topics(
         documents = read_over(columns_of(learned), corpus, reading, metadata=kept)
         rows = _rows_by(columns, learned, documents, numbers, n_words)
         if path is not None:
-            import polars as pl
-
-            from opelda.cli._tables import write_table
-
-            words = pl.col(pl.List(pl.String)).list.join(" ")  # in one cell
-            write_table(rows.to_polars().with_columns(words), path)
+            write_rows(rows, path)
             note(f"{len(rows):,} rows: {output}")
         elif as_json:
             print_json({"effects" if columns.effect else "shares": [asdict(row) for row in rows]})

@@ -3,7 +3,7 @@
 from opelda.cli._app import command, option
 from opelda.cli._exit import StoppedError
 from opelda.cli._inputs import Blocks
-from opelda.cli._models import CertifiedInference, columns_of, load_model
+from opelda.cli._models import columns_of, load_model, tell_missed
 from opelda.cli._options import ENGINE, JOBS, MODEL, RESULTS, SOURCES, Inference, Reading
 from opelda.cli._outputs import check_output
 from opelda.cli._terminal import count, note
@@ -28,7 +28,7 @@ def transform(
     ),
     dense: bool | None = option(
         "--dense/--sparse",
-        "Every topic, or those that matter; if not given the best in .xlsx, .csv and .tsv.",
+        "All topics, or topics that matter; by default the best in .xlsx, .csv and .tsv.",
     ),
     top: int | None = option("--top N", "Best topics in a row, with label and weight; 3.", min=1),
     certificate: bool | None = option(
@@ -61,7 +61,7 @@ def transform(
     if output != "-":
         check_output(output, corpus, [model, reading.column_words])
     learned = load_model(model, n_jobs, engine, inference)
-    certified = CertifiedInference(learned)
+    learned.set_params(sparse_output=False)  # files are written block by block
     blocks = Blocks(columns_of(learned), corpus, reading)
     if min_weight is None and (sparse or for_people):
         # with exact methods most topics have no share at all
@@ -69,21 +69,21 @@ def transform(
         min_weight = 0.0 if is_exact else 0.01
     best = (labels_of(learned), top or 3) if for_people else None
     with_loss = not for_people if certificate is None else certificate
-    n_docs, n_unknown, n_tokens = 0, 0.0, 0.0
+    n_docs, n_missed, n_unknown, n_tokens = 0, 0, 0.0, 0.0
     try:
         with writer(output, kind, min_weight, best) as write:
             for block in blocks:
-                found = certified.infer(block.X)
+                found = learned.infer(block.X)
                 facts = facts_of(block, n_docs, found)
-                certified.note(facts["document"], found)
                 write(facts if with_loss else facts.drop("loss"), found.theta)
                 n_docs += len(facts)
+                n_missed += len(found.missed)
                 n_unknown += float(facts["unknown_tokens"].sum())
                 n_tokens += float(found.n_tokens.sum())
     except KeyboardInterrupt:
-        what = "" if output == "-" else f"; nothing was written to {output}"
+        what = "" if output == "-" else f"; {output} was not written"
         raise StoppedError(f"stopped after {count(n_docs, 'document')}{what}.") from None
-    certified.complain()
+    tell_missed(n_missed)
     if output != "-":
         known = n_tokens / max(n_tokens + n_unknown, 1.0)
         what = f"the model knows {known:.1%} of their tokens"
