@@ -25,7 +25,7 @@ _SUBPACKAGES = (
 _PLACES = dict.fromkeys((*LEARNERS, "TopicModel"), "opelda.learning")
 _PLACES |= dict.fromkeys(("follow", "load", "save"), "opelda.model_file")
 
-__all__ = ["__version__", *_SUBPACKAGES, *_PLACES]
+__all__ = [*_SUBPACKAGES, *_PLACES]
 
 
 def __getattr__(name: str) -> Any:

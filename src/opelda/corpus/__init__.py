@@ -2,12 +2,12 @@
 
 Examples
 --------
->>> from opelda.corpus import Vocabulary, mini_batches, read
+>>> from opelda.corpus import Vocabulary, read, stream
 >>> read(["the cat sat", "the dog sat", "a cat and a dog"]).words
 ('cat', 'dog', 'sat')
 >>> vocabulary = Vocabulary(growing=True)
 >>> texts = ["the cat sat", "the dog sat", "a cow and a dog"]
->>> [batch.X.shape for batch in mini_batches(texts, batch_size=2, vocabulary=vocabulary)]
+>>> [batch.X.shape for batch in stream(texts, batch_size=2, vocabulary=vocabulary)]
 [(2, 3), (1, 4)]
 """
 
@@ -15,13 +15,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from opelda.corpus._corpus import Corpus, DocumentStream, MiniBatch
+    from opelda.corpus._corpus import Corpus
+    from opelda.corpus._corpus import DocumentStream as DocumentStream
+    from opelda.corpus._corpus import MiniBatch as MiniBatch
     from opelda.corpus._read import near_duplicates, read
     from opelda.corpus._replay import NOTHING
-    from opelda.corpus._stream import Stream, mini_batches, stream
+    from opelda.corpus._stream import Stream as Stream
+    from opelda.corpus._stream import mini_batches as mini_batches
+    from opelda.corpus._stream import stream
     from opelda.corpus._synthetic import generate, generate_stream
     from opelda.corpus._vocabulary import Vocabulary
-    from opelda.corpus.text import Tokenizer, stop_words_from
+    from opelda.corpus.text import Tokenizer
+    from opelda.corpus.text import stop_words_from as stop_words_from
 
 # imported on first use: reading needs polars, a learner's own counts do not
 _LAZY = {
@@ -37,17 +42,12 @@ _LAZY = {
 __all__ = [
     "NOTHING",
     "Corpus",
-    "DocumentStream",
-    "MiniBatch",
-    "Stream",
     "Tokenizer",
     "Vocabulary",
     "generate",
     "generate_stream",
-    "mini_batches",
     "near_duplicates",
     "read",
-    "stop_words_from",
     "stream",
 ]
 

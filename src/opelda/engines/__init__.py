@@ -4,7 +4,7 @@ The only package that knows native code; docs/architecture.md has the seam in on
 
 Examples
 --------
->>> from opelda.engines import CPUEngine, get_engine
+>>> from opelda.engines import get_engine
 >>> get_engine("cpu", n_jobs=1)
 CPUEngine(n_threads=1)
 """
@@ -14,12 +14,13 @@ from typing import Any
 from opelda._names import ENGINES
 from opelda._native import watched as watched  # interruptible native calls: `serve` bounds them
 from opelda._validation import threads
-from opelda.engines._reference import ReferenceEngine
-from opelda.engines.cpu._engine import CPUEngine
-from opelda.engines.seam import Engine, Weights
+from opelda.engines._reference import ReferenceEngine as ReferenceEngine
+from opelda.engines.cpu._engine import CPUEngine as CPUEngine
+from opelda.engines.seam import Engine as Engine
+from opelda.engines.seam import Weights
 from opelda.errors import EngineError, InputError
 
-__all__ = ["CPUEngine", "Engine", "ReferenceEngine", "get_engine"]
+__all__ = ["get_engine"]
 
 
 # Work from which on "auto" takes a GPU: some 1,700 abstracts by `preset="best"`, for which 16 cores

@@ -9,8 +9,10 @@ Examples
 
 from opelda.inference._checked_topics import Topics
 from opelda.inference._infer import METHODS as METHODS
-from opelda.inference._infer import AccuracyWarning, Inference, infer
-from opelda.inference._method import Method
+from opelda.inference._infer import AccuracyWarning as AccuracyWarning
+from opelda.inference._infer import Inference as Inference
+from opelda.inference._infer import infer
+from opelda.inference._method import Method as Method
 from opelda.inference.cccp import CCCP, SMM
 from opelda.inference.cvb import CVB, CVB0
 from opelda.inference.em import EM
@@ -36,10 +38,7 @@ __all__ = [
     "SMM",
     "TLI",
     "VB",
-    "AccuracyWarning",
     "Exact",
-    "Inference",
-    "Method",
     "PerToken",
     "Topics",
     "infer",

@@ -3,8 +3,10 @@
 Tables have rows of `opelda.report.rows`; `opelda.report.plots` draws figures.
 """
 
-from opelda.metrics._top_words import rank_words, topic_weights
-from opelda.report import plots, rows
+from opelda.metrics._top_words import rank_words as rank_words
+from opelda.metrics._top_words import topic_weights as topic_weights
+from opelda.report import plots as plots
+from opelda.report import rows as rows
 from opelda.report._effects import estimate_effect
 from opelda.report._retrieval import nearest, search, top_documents
 from opelda.report._shares import topics_by, topics_over_time
@@ -18,16 +20,12 @@ __all__ = [
     "label_topics",
     "map_positions",
     "nearest",
-    "plots",
-    "rank_words",
-    "rows",
     "search",
     "similar_topics",
     "to_pyldavis",
     "top_documents",
     "topic_table",
     "topic_tree",
-    "topic_weights",
     "topics_by",
     "topics_over_time",
     "write_report",
