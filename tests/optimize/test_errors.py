@@ -30,9 +30,8 @@ def call(g1=ZERO, g2=ZERO, **options):
         ({"keep": "all"}, "keep", "must be 'last' or 'best', got 'all'"),
         ({"random_state": "7"}, "random_state", "must be None, .* got '7'"),
         ({"random_state": -1}, "random_state", "must be None, a whole number from 0"),
-        ({"callback": 3}, "callback", "must be None or callable, got int"),
-        ({"domain": Simplex}, "domain", r"such as Simplex\(n\) or an oracle .* got Simplex"),
-        ({"domain": [0, 1]}, "domain", "must be a Domain .* got list"),
+        ({"domain": Simplex}, "domain", r"such as Simplex\(n\) or an oracle .* got .*Simplex"),
+        ({"domain": [0, 1]}, "domain", "must be a Domain .* got .0, 1."),
         ({"domain": lambda d: d}, "x0", "is missing"),
         ({"x0": [0.5, 0.5]}, "x0", r"has shape \(2,\): give an array of shape \(3,\)"),
         ({"x0": [0.5, 0.5, np.nan]}, "x0", r"is nan at \[2\]"),
@@ -113,12 +112,6 @@ def test_a_term_of_the_wrong_kind_is_named(term, message):
     with pytest.raises(InputError, match=message) as caught:
         call(g1=term)
     assert caught.value.parameter is None  # its functions are at fault
-
-
-@pytest.mark.parametrize(("parts", "name"), [((1, len), "value"), ((len, 1), "gradient")])
-def test_term_wants_two_functions(parts, name):
-    with pytest.raises(InputError, match=f"^{name} must be a callable of x, got int"):
-        Term(*parts)
 
 
 @pytest.mark.parametrize(

@@ -141,11 +141,12 @@ def maximize(
     choice("schedule", schedule, ("practical", "literal"))
     choice("coins", coins, get_args(Coins))
     choice("keep", keep, ("last", "best"))
-    if callback is not None and not callable(callback):
-        raise InputError(f"must be None or callable, got {type(callback).__name__}.", "callback")
     generator = np.random.default_rng(seed(random_state))
     oracle, x = _start(domain, x0)
     checked = flag("check_gradient", check_gradient)
+
+    def stops(record: Iterate) -> bool:
+        return callback is not None and callback(record) is True
 
     # a and b picks so far: F_t = (2/t) (a g1 + b g2). Practical: t = 1 is a pick of g1, no move.
     t, a, b = (1, 1, 0) if schedule == "practical" else (0, 0, 0)
@@ -155,7 +156,7 @@ def maximize(
         point.check_gradients()
     picks = PickedVertices(x, t)
     history = [current]
-    stop = callback is not None and callback(current) is True
+    stop = stops(current)
 
     for pick_g1 in draw_coins(last - t, coins, generator):
         if stop:
@@ -175,8 +176,7 @@ def maximize(
         # only recorded points have values
         if keep == "last" or current.f > kept.f:
             kept = current
-        stop = callback is not None and callback(current) is True
-        stop = stop or (max_gap is not None and kept.gap <= max_gap)
+        stop = stops(current) or (max_gap is not None and kept.gap <= max_gap)
 
     if max_gap is not None and not stop and kept.gap > max_gap:
         # the picks belong to the last iterate; an earlier, better iterate is an atom
@@ -187,18 +187,16 @@ def maximize(
             history.append(current)
             if current.gap < kept.gap:
                 kept = current
-            stop = callback is not None and callback(current) is True
+            stop = stops(current)
             if stop or kept.gap <= max_gap:
                 break
         t = current.iteration
         ascent.warn(kept.gap, np.inf if stop else max_gap)
 
-    iterations, f, gaps = zip(
-        *((each.iteration, each.f, each.gap) for each in history), strict=True
-    )
+    recorded = [(record.iteration, record.f, record.gap) for record in history]
     return MaximizeResult(
         kept.x, kept.f, kept.g1, kept.g2, kept.gap, kept.gap <= (max_gap or 0.0), t,
-        np.array(iterations, np.int64), np.array(f), np.array(gaps),
+        *map(np.array, zip(*recorded, strict=True)),
     )  # fmt: skip
 
 
@@ -223,9 +221,8 @@ def _start(domain: Domain | Oracle, x0: ArrayLike | None) -> tuple[Oracle, Vecto
             )
         return domain.oracle, x
     if isinstance(domain, type) or not callable(domain):
-        got = domain.__name__ if isinstance(domain, type) else type(domain).__name__
         raise InputError(
-            f"must be a Domain such as Simplex(n) or an oracle function, got {got}.", "domain"
+            f"must be a Domain such as Simplex(n) or an oracle function, got {domain!r}.", "domain"
         )
     if x0 is None:
         raise InputError("is missing: an oracle alone has no centre, give a start inside.", "x0")

@@ -41,15 +41,6 @@ class Term:
     value: Callable[[Vector], Any]
     gradient: Callable[[Vector], Any]
 
-    def __post_init__(self) -> None:
-        for name, part in (("value", self.value), ("gradient", self.gradient)):
-            if not callable(part):
-                raise InputError(
-                    f"must be a callable of x, got {type(part).__name__}: give Term(value, "
-                    "gradient) two functions.",
-                    name,
-                )
-
 
 @dataclass(frozen=True, eq=False)
 class Iterate:

@@ -27,6 +27,7 @@ from opelda.engines.seam import (
     numbered,
 )
 from opelda.spark._blocks import (
+    ARROW,
     KEY_RANGES,
     MOST_DOCS,
     MOST_ENTRIES,
@@ -138,24 +139,22 @@ def _looked_up(
 
 def find_copies(table: pa.Table) -> pa.Table:
     """Return the keys of several parts, and the number of each part's first copy."""
+    import polars as pl  # other tasks do without
+
     rows = list(rows_of(table.to_batches()))
     keys = np.concatenate([row.array("lengths", np.uint64) for row in rows])
     times = np.concatenate([row.array("words", np.int64) for row in rows])
     parts = np.repeat(
         [row.part for row in rows], [len(row.array("words", np.int64)) for row in rows]
     )
-    order = np.lexsort((parts, keys))
-    keys, times, parts = keys[order], times[order], parts[order]
-    before = np.cumsum(times) - times
-    is_first = np.concatenate(([True], keys[1:] != keys[:-1]))
-    before -= np.maximum.accumulate(np.where(is_first, before, 0))
-    later = ~is_first
+    held = pl.DataFrame({"key": keys, "part": parts, "times": times}).sort("key", "part")
+    before = pl.col("times").cum_sum().over("key") - pl.col("times")
+    later = held.with_columns(before=before).filter(pl.col("before") > 0)
     found = [
-        record(rows[0].kind, int(part), keys[here], before[here])
-        for part in np.unique(parts[later])
-        for here in [later & (parts == part)]
+        record(rows[0].kind, int(part), own["key"].to_numpy(), own["before"].to_numpy())
+        for (part,), own in later.group_by("part", maintain_order=True)
     ]
-    return pa.Table.from_batches(found, schema=record(0, 0).schema)
+    return pa.Table.from_batches(found, schema=ARROW)
 
 
 @dataclass(frozen=True)
