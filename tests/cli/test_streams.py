@@ -133,7 +133,7 @@ def test_a_rotated_log_is_told_of(cli, texts, tmp_path):
     log.write_text("\n".join(texts[100:]) + "\n")
     done = cli("stream", log, "--checkpoint", "c", "--json")
     assert json.loads(done.out)["documents"] == 240
-    assert f"{log}.1 the one that was read up to line 60: that is read to its end" in done.err
+    assert f"than the one that was read up to line 60: {log}.1 is read to its end" in done.err
     log.write_text("\n".join(texts[:50]) + "\n")
     done = cli("stream", log, "--checkpoint", "c", "--json")
     assert json.loads(done.out)["documents"] == 290

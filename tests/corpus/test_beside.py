@@ -232,7 +232,7 @@ def test_columns_without_a_header_are_kept_by_number(tmp_path):
     corpus = read(tmp_path / "a.tsv", text_column="2", name_column="1", metadata=["3"])
     assert (corpus.names, columns(corpus.metadata)) == (["1", "2"], {"3": ["x", None]})
     assert read(tmp_path / "a.tsv", text_column="2", metadata="auto").names is None
-    with pytest.raises(InputError, match="has 3 columns, and '4' is none of their numbers"):
+    with pytest.raises(InputError, match="has 3 columns, and '4' is not one of their numbers"):
         read(tmp_path / "a.tsv", text_column="2", metadata=["4"])
 
 

@@ -153,7 +153,7 @@ def test_columns_by_number_say_that_there_is_no_header():
     assert read("tsv", data, text_columns=("2", "1")) == ["tea a", "cup b"]
     assert read("tsv", data, True, text_columns=("2",), name_column="1")[1] == ["a", "b"]
     for columns, name in ((("3",), None), (("0",), None), (("1",), "id")):
-        with pytest.raises(InputError, match=r"line 1 has 2 columns, and '.*' is none of their"):
+        with pytest.raises(InputError, match=r"line 1 has 2 columns, and '.*' is not one of their"):
             read("tsv", data, text_columns=columns, name_column=name)
     with pytest.raises(InputError, match="or give columns by number, as '2'"):
         read("tsv", data)

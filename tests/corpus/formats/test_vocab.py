@@ -82,7 +82,6 @@ def test_bad_vocabularies_say_where(tmp_path, monkeypatch):
         ("ap.dat.gz", "ap.vocab.txt"),
         ("ap.dat", "vocab.txt"),
         ("ap.dat", "vocabulary.txt.gz"),
-        ("x.npz", "nyt_voca.txt"),
     ],
 )
 def test_found_beside_the_counts(tmp_path, file, vocabulary):
@@ -103,10 +102,6 @@ def test_not_found(tmp_path):
     for file in ("docword.c.txt", "ap.dat"):
         assert _vocab.locate(Input.of(tmp_path / file), Options()) is None
     assert _vocab.locate(Input.of(io.BytesIO()), Options()) is None
-    # a file does not name its own words
-    (tmp_path / "vocab.a.txt").unlink()
-    assert _vocab.locate(Input.of(tmp_path / "vocab.b.txt"), Options()) is None
-    assert FORMATS["ldac"].words(Input.of(tmp_path / "ap.dat"), Options()) == ["one"]
     named = Options(column_words=str(tmp_path / "my-voca.md"))
     for name in ("lines", "ldac"):
         assert FORMATS[name].words(Input.of(io.BytesIO()), named) == ["one"]

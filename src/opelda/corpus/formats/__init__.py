@@ -27,9 +27,7 @@ class Options:
 
     text_columns: tuple[str, ...] = ()  # columns or keys, joined by a space; empty: found by name
     name_column: str | Literal[False] | None = None  # None: found by name, False: no names
-    metadata: tuple[
-        str, ...
-    ] = ()  # columns or keys beside the documents, with "auto" found by name
+    metadata: tuple[str, ...] = ()  # columns or keys beside the documents; "auto": found by name
     encoding: str = "utf-8"
     block_size: int = 5_000  # most documents of a block
     column_words: str | None = None  # file of the columns' words; None: found beside the source

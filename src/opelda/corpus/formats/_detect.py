@@ -32,7 +32,7 @@ def detect(input: Input) -> Format:
 
 
 def by_name(plain_name: str) -> Format | None:
-    """Return the format that a file's name says; None if it says none, or too little."""
+    """Return the format of a file's name; None without a clear suffix."""
     if plain_name.startswith("docword."):
         return FORMATS["uci"]
     ends = {
@@ -45,11 +45,10 @@ def by_name(plain_name: str) -> Format | None:
 
 
 def expand(path: Any, format: str = "auto") -> list[Input]:
-    """Return the files that a path stands for, in their order.
+    """Return the files of a path or pattern, in their order.
 
-    A pattern stands for the files that match it. A folder whose files are all of one format by
-    their names, or all JSON Lines, or any folder if a format other than "files" is asked for,
-    stands for the files in it; vocabularies are not counted among them. Any other folder is one
+    A folder is expanded to its files, without vocabularies, if all have the same format by their
+    names, if all are JSON Lines, or if the format is given and not "files". Any other folder is one
     input.
     """
     input = Input.of(path)
@@ -79,13 +78,13 @@ def _in_folder(input: Input, format: str) -> list[Input]:
     if len(known) > 1:
         raise InputError(
             f"{input.label} has files of several formats ({', '.join(sorted(known))}); "
-            "give those of one, as with a pattern."
+            "select one format with a pattern."
         )
     return inputs
 
 
 def _are_json(inputs: list[Input]) -> bool:
-    """Whether files whose names say nothing are all JSON Lines, as dumps of wikis are."""
+    """Whether files without clear suffixes are all JSON Lines, as extracted wikis are."""
     if inputs and all(one.plain_name.endswith(".json") for one in inputs):
         return True
     try:
@@ -95,21 +94,21 @@ def _are_json(inputs: list[Input]) -> bool:
 
 
 def visible_files(folder: str, onerror: Callable[[OSError], None] | None = None) -> Iterator[str]:
-    """Yield the paths of all files in a folder and the folders in it, but hidden ones."""
+    """Yield the paths of all files in a folder and its folders, except hidden ones."""
     for path, inner, names in os.walk(folder, onerror=onerror):
         inner[:] = [name for name in inner if not name.startswith(".")]
         yield from (os.path.join(path, name) for name in names if not name.startswith("."))
 
 
 def is_vocabulary(path: str) -> bool:
-    """Whether a file's name says that it is a vocabulary."""
+    """Whether a file is a vocabulary by its name."""
     name = without_suffix(os.path.basename(path).lower())[0]
     return name.endswith(".vocab") or name.startswith(("vocab.", "vocabulary."))
 
 
 def _by_content(input: Input) -> str:
-    """Return the format's name that the first lines of a file speak for."""
-    # of a pipe no more lines are waited for than are needed: text and JSON show in the first
+    """Return the name of the format that fits the first lines of a file."""
+    # text and JSON show in the first line: a pipe is not waited for longer
     head = b"" if input.reopens else input.peek(1)
     line = head.removeprefix(codecs.BOM_UTF8).partition(b"\n")[0]
     if not line.strip() or b"\0" in line or NUMBER.match(line):
@@ -127,7 +126,7 @@ def _by_content(input: Input) -> str:
     is_cut = len(head) >= PEEK_BYTES
     lines = head.split(b"\n")
     if is_cut and len(lines) > 1:
-        lines.pop()  # it may go on
+        lines.pop()  # it may be incomplete
     lines = [line for line in lines if line.strip()]
     if not lines:
         return "lines"
@@ -145,11 +144,11 @@ def _by_content(input: Input) -> str:
 
 
 def _refuse_binary(head: bytes, label: str) -> None:
-    """Refuse archives and other files that are not text."""
+    """Raise NotTextError for archives and other files that are not text."""
     if head.startswith(JAVA):
         raise NotTextError(
             f"{label} is in a binary form of Java's, as mallet import-file writes it, which "
-            "only MALLET reads; give the texts that it was made of."
+            "only MALLET reads; give the original texts."
         )
     if head.startswith(b"PK\x03\x04") or head[257:262] == b"ustar":
         kind = "zip" if head.startswith(b"PK") else "tar"
@@ -163,7 +162,7 @@ def _refuse_binary(head: bytes, label: str) -> None:
 
 
 def _is_json(line: bytes, input: Input, is_cut: bool) -> bool:
-    """Whether a first line is a JSON value a line; what is JSON in another form is refused."""
+    """Whether a first line is a whole JSON value; raise InputError for other forms of JSON."""
     if line[:1] not in (b"{", b"["):
         return False
     try:

@@ -1,4 +1,4 @@
-"""Lines of a file, many at a time, from any position that was reached before."""
+"""Lines of a file, many at a time, from any former position."""
 
 import codecs
 import io
@@ -23,15 +23,15 @@ TAIL = 1 << 14  # a position in a file has a digest of this many bytes before it
 Values = dict[str | None, list[Any]]  # beside texts, by the names of columns; None: their names
 # Lines and their numbers to texts and the values beside them; lines may be left out.
 Parse = Callable[[list[str], Sequence[int]], tuple[list[str], Values | None]]
-# The same of whole lines and the number of the first, and whether some of them were put back.
+# Whole lines and the number of the first to the same, and whether some lines were put back.
 ParseBytes = Callable[[bytes, int], tuple[list[str], Values | None, bool]]
 
 
 class LineReader:
-    """Takes whole lines off a source, as UTF-8 whatever its encoding, from a position on.
+    """Takes whole lines off a source, as UTF-8, from a position on.
 
-    A file is known by the bytes before the position; `ChangedError` if they differ. Of a pipe the
-    lines that were read before are skipped, see `recognise`.
+    Raises `ChangedError` if the bytes before the position are not those of a former run. Skips the
+    lines of a pipe that were read before, see `recognise`.
     """
 
     def __init__(self, input: Input, options: Options, position: Any) -> None:
@@ -44,7 +44,7 @@ class LineReader:
         check_position(good, position, input.label)
         self.offset, self.line = start["offset"], start["line"]
         self.is_file = input.is_file  # whether lines can be read again
-        # whole lines that were read, where each ends after a 0, and which of them is the next
+        # whole lines in memory, their ends after a 0, and the number of the next line
         self._chunk, self._ends, self._next = b"", np.zeros(1, np.intp), 0
         self._rest = b""  # the beginning of the line behind them
         self._patience = input.patience
@@ -63,11 +63,11 @@ class LineReader:
                 self._file.close()
                 raise ChangedError(
                     f"{self.label} is another file than the one that was read up to line "
-                    f"{self.line:,}; give that one, or begin anew."
+                    f"{self.line:,}; give the former file, or start without a position."
                 )
 
     def _unseen(self, file: Any, start: Any, input: Input, options: Options) -> Any:
-        """Return the part of a pipe that was not read before."""
+        """Return the unread part of a pipe."""
         self.offset = 0
 
         def lines() -> Iterator[bytes]:
@@ -100,13 +100,12 @@ class LineReader:
         self._tail = (self._tail + taken[-TAIL:])[-TAIL:]
         return where | {"tail": digest(self._tail).hex()}
 
-    def take(self, n_lines: int, n_bytes: int | None = None) -> bytes:
-        """Return the next lines with their ends, fewer if they hold `n_bytes`; none at the end.
+    def take(self, n_lines: int, n_bytes: int) -> bytes:
+        """Return the next lines with their ends, fewer after `n_bytes` and at the end.
 
-        Without `n_bytes` they hold as much as a block may. Also fewer, or none, if the first lines
-        of a pipe since documents were given have waited for the next for long enough.
+        Fewer, or no lines, also if patience with a pipe runs out.
         """
-        left = LARGEST_BLOCK if n_bytes is None else n_bytes
+        left = n_bytes
         taken: list[bytes] = []
         while n_lines > 0 and left > 0 and (self._next < len(self._ends) - 1 or self._fill()):
             first, begin = self._next, int(self._ends[self._next])
@@ -123,17 +122,17 @@ class LineReader:
         return lines
 
     def take_all(self, n_lines: int) -> bytes:
-        """Return the next lines, for something that is no document without them."""
+        """Return the next lines, which complete a document, however long that takes."""
         self._patience.given()
-        return self.take(n_lines)
+        return self.take(n_lines, LARGEST_BLOCK)
 
     @property
     def is_paused(self) -> bool:
-        """Whether no more lines were there for now, though the source goes on."""
+        """Whether patience ran out before the end of the source."""
         return self._patience.paused
 
     def put_back(self, data: bytes) -> None:
-        """Take back the lines that were taken last."""
+        """Take back the last lines."""
         if data:
             self.offset -= len(data)
             self.line -= count_lines(data)
@@ -157,7 +156,7 @@ class LineReader:
             self._rest = b"".join(pieces)
             return False
         self._keep(b"".join(pieces))
-        # a line without its end waits for the rest of it, unless the file ends here
+        # a line without its end is incomplete, unless the file ends here
         if data and not self._chunk.endswith(b"\n"):
             self._ends = self._ends[:-1]
         self._rest = self._chunk[self._ends[-1] :]
@@ -167,7 +166,7 @@ class LineReader:
         return len(self._ends) > 1
 
     def _keep(self, lines: bytes) -> None:
-        """Let these be the next lines."""
+        """Set the next lines."""
         ends = np.flatnonzero(np.frombuffer(lines, np.uint8) == ord("\n")) + 1
         self._chunk, self._ends, self._next = lines, np.concatenate(([0], ends)), 0
         if lines and not lines.endswith(b"\n"):
@@ -181,14 +180,14 @@ class LineReader:
 
 
 def count_lines(data: bytes) -> int:
-    """Return how many lines there are, the last one with or without an end."""
+    """Return the number of lines, the last with or without an end."""
     return data.count(b"\n") + bool(data and not data.endswith(b"\n"))
 
 
 def text_blocks(input: Input, options: Options, position: Any, parse: Parse) -> Iterator[Block]:
-    """Yield blocks of the documents that `parse` makes of lines, each full if it can be.
+    """Yield full blocks of the documents that `parse` makes of lines.
 
-    Lines that are not of the encoding are reported and left out before.
+    Lines with invalid bytes are reported and left out.
     """
 
     def parse_bytes(data: bytes, first: int) -> tuple[list[str], Values | None, bool]:
@@ -199,9 +198,10 @@ def text_blocks(input: Input, options: Options, position: Any, parse: Parse) -> 
 
 
 def blocks_of(reader: LineReader, options: Options, parse: ParseBytes) -> Iterator[Block]:
-    """Yield blocks of what `parse` makes of lines; an empty one where they waited for too long.
+    """Yield full blocks of the documents that `parse` makes of bytes.
 
-    A bad line of a pipe ends a block before it, for what was read will not come again.
+    A block ends early, even empty, if patience with a pipe runs out, and before a bad line of a
+    pipe, which cannot give the lines before it again.
     """
     while True:
         texts: list[str] = []
@@ -234,7 +234,7 @@ def blocks_of(reader: LineReader, options: Options, parse: ParseBytes) -> Iterat
 
 
 def padded(values: list[Any], n: int) -> list[Any]:
-    """Return a column to which missing values were added until there are so many."""
+    """Append missing values to a column up to a length, and return it."""
     values += [None] * (n - len(values))
     return values
 
@@ -242,7 +242,7 @@ def padded(values: list[Any], n: int) -> list[Any]:
 def _decoded(
     data: bytes, first: int, label: str, options: Options
 ) -> tuple[list[str], Sequence[int]]:
-    """Return lines without their ends, and their numbers; bad ones are reported and left out."""
+    """Return the valid lines without their ends, and their numbers; report the others."""
     data = data.replace(b"\r\n", b"\n").removesuffix(b"\n")
     try:
         lines = data.decode().split("\n")
@@ -259,7 +259,7 @@ def _decoded(
 
 
 def report_encoding(where: str, data: bytes, options: Options) -> None:
-    """Report that some bytes are not of the encoding that was promised."""
+    """Report bytes that are invalid in the given encoding."""
     what = f"is not valid {options.encoding}"
     try:
         data.decode("utf-8" if codec(options.encoding) == "utf-8" else "latin-1")

@@ -1,4 +1,4 @@
-"""Columns of a table, or keys of a record, that hold the text or are kept beside it, as texts."""
+"""The columns of a table, or keys of a record, that hold the text or are kept beside it."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -33,10 +33,10 @@ def choose(
     where: str,
     kind: str = "column",
 ) -> list[str]:
-    """Return the columns that hold the text: those wanted, or else what their names speak for.
+    """Return the columns that hold the text: the wanted ones, or else columns with usual names.
 
-    That is the first of `TEXTS` there is, whatever its case, after a title if there is one; else
-    the first of `TITLES`; else the only one of the `textual` columns, which hold strings.
+    These are a title and the first of `TEXTS`, in any case, or one of them; else the only `textual`
+    column, which holds strings.
     """
     require(names, wanted, where, kind)
     if chosen := list(wanted) or usual(textual):
@@ -53,8 +53,7 @@ def choose(
 def choose_keys(record: Mapping[Any, Any], where: str) -> list[str]:
     """Return the keys of a record that hold the text, as `choose` does.
 
-    A key with a usual name is taken whatever its value, which may be of another type, or missing,
-    in this record alone.
+    A key with a usual name is chosen even if its value is missing or no text in this record.
     """
     names = [key for key in record if isinstance(key, str)]
     textual = [key for key in names if isinstance(record[key], str | list | tuple)]
@@ -69,7 +68,7 @@ def choose_from_frame(
     strings = [name for name in columns if kinds[name] in TEXTUAL]
     readable = [*strings, *(name for name in columns if kinds[name] == pl.List(pl.String))]
     chosen = list(wanted) or usual(readable)
-    if not chosen:  # one of a wrong type is meant all the same, numbers rather not
+    if not chosen:  # a usual name of a wrong type, for the error message
         chosen = usual([name for name in columns if not kinds[name].is_numeric()])
     if not chosen and len(strings) != 1:
         chosen = usual(columns)
@@ -93,11 +92,10 @@ def columns_beside(
     plain: Sequence[str] | None = None,
     other_texts: Sequence[str] = (),
 ) -> dict[str | None, str]:
-    """Return the columns that are kept beside the text, by what they are kept as; None: as names.
+    """Return the columns that are kept beside the text, by their names; under None the names.
 
-    Those that are asked for must be there; others are found among the `plain` ones, if not given
-    among all. A warning lists likely text columns that are not read: those with usual names, and
-    `other_texts`.
+    Given columns must exist; the others are found among the `plain` ones, by default all. A warning
+    lists likely text columns that are not read: columns with usual names, and `other_texts`.
     """
     require(names, wanted_columns(options), where, kind)
     found = [name for name in (names if plain is None else plain) if name not in text]
@@ -125,13 +123,13 @@ def columns_beside(
 
 
 def wanted_columns(options: Options) -> list[str]:
-    """Return the columns that are asked for by name, to be kept beside the text."""
+    """Return the columns given by name, to be kept beside the text."""
     name, metadata = options.name_column, options.metadata
     return [*([name] if isinstance(name, str) else []), *(m for m in metadata if m != AUTO)]
 
 
 def require(names: Sequence[str], wanted: Iterable[str], where: str, kind: str = "column") -> None:
-    """Refuse columns that are asked for and not there."""
+    """Raise InputError for columns that do not exist."""
     for name in wanted:
         if name not in names:
             raise InputError(f"{where} has no {kind} {name!r}; {listed(names)}.")
@@ -142,23 +140,23 @@ def _shown(names: Sequence[str]) -> list[str]:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Return what there is, for messages."""
+    """Return the existing names, for messages."""
     shown = _shown(names)
     more = f" and {len(names) - len(shown)} more" if len(names) > len(shown) else ""
     return f"it has {', '.join(shown) or 'none'}{more}"
 
 
 def text_under(record: Mapping[Any, Any], keys: Sequence[str]) -> str | None:
-    """Return the texts under keys of a record, joined by a space; None if it has none of them.
+    """Return the texts under keys of a record, joined by a space; None without any of the keys.
 
-    A TypeError says what a value is that is no text.
+    Raises TypeError with the kind of a value that is no text.
     """
     values = [record[key] for key in keys if key in record]
     return " ".join(map(text_of, values)) if values else None
 
 
 def text_of(value: Any) -> str:
-    """Return a string, number or list of words as a text, which is empty for a missing value."""
+    """Return a string, number or list of words as a text, empty for a missing value."""
     if isinstance(value, str):
         return value
     if is_missing(value):
@@ -172,13 +170,13 @@ def text_of(value: Any) -> str:
 
 
 def column_text(kind: pl.DataType, values: pl.Expr) -> pl.Expr:
-    """Return a column as texts: words joined by a space, nothing for the missing."""
+    """Return a column as texts: words joined by a space, empty for missing values."""
     words = values.list.join(" ", ignore_nulls=True) if kind == pl.List(pl.String) else values
     return words.cast(pl.String).fill_null("")
 
 
 def as_series(texts: Sequence[str | None]) -> pl.Series:
-    """Return texts as polars has them; half a pair of surrogates becomes a replacement mark."""
+    """Return texts as a column; lone surrogates become replacement marks."""
     try:
         return pl.Series(texts, dtype=pl.String)
     except UnicodeEncodeError:
@@ -186,12 +184,12 @@ def as_series(texts: Sequence[str | None]) -> pl.Series:
 
 
 def cells(values: Sequence[Any] | pl.Series) -> pl.Series:
-    """Return a column's values as texts, null for the missing."""
+    """Return a column's values as texts, null for missing ones."""
     if isinstance(values, pl.Series):
         if values.dtype in TEXTUAL or values.dtype.is_integer():
             return values.cast(pl.String)
         values = values.to_list()
-    # polars is given nothing else to look at: lists that are nested deep overflow its stack
+    # polars gets only strings: deeply nested lists overflow its stack
     if not {str, type(None)}.issuperset(map(type, values)):
         values = [_cell(value) for value in values]
     return as_series(values)
@@ -206,10 +204,10 @@ def _cell(value: Any) -> str | None:
         if isinstance(value, bytes):
             return value.decode("utf-8", "replace")
         return str(value).lower() if isinstance(value, bool) else str(value)
-    except (RecursionError, ValueError):  # nested too deep, or a number too long
+    except (RecursionError, ValueError):  # nested too deeply, or a number too long
         return None
 
 
 def is_plain(kind: pl.DataType) -> bool:
-    """Whether a column of this type can be found by its name; texts, numbers and times can."""
+    """Whether a column of this type, such as texts, numbers and times, can be found by name."""
     return kind == pl.List(pl.String) or not (kind.is_nested() or kind == pl.Binary)

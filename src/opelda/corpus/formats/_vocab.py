@@ -9,7 +9,7 @@ MOST_BYTES = 2**30  # of a vocabulary file, unpacked
 
 
 def column_words(input: Input, options: Options, *, is_text: bool) -> list[str] | None:
-    """Return the words of the columns; None where no file is given, or beside counts."""
+    """Return the words of the columns; None if no file is given, or found beside counts."""
     if is_text:
         named = options.column_words
         return None if named is None else read_vocabulary(Input.of(named))
@@ -18,10 +18,7 @@ def column_words(input: Input, options: Options, *, is_text: bool) -> list[str] 
 
 
 def locate(input: Input, options: Options) -> Input | None:
-    """Return the vocabulary file of a matrix of counts; None where there is none.
-
-    Any file beside the matrix whose name says that it is a vocabulary will do, unless several do.
-    """
+    """Return the vocabulary file of counts: the given one, or one beside them; None without."""
     if options.column_words is not None:
         return Input.of(options.column_words)
     if input.path is None:
@@ -29,21 +26,15 @@ def locate(input: Input, options: Options) -> Input | None:
     plain = without_suffix(input.path.name)[0]
     stem = plain.rsplit(".", 1)[0]
     names = [f"{plain}.vocab", f"{stem}.vocab", f"{stem}.vocab.txt"]
-    if plain.startswith("docword."):  # its own and no other: many may lie in one folder
+    if plain.startswith("docword."):  # many of them may lie in one folder
         names.insert(0, "vocab." + plain.removeprefix("docword."))
     else:
         names += ["vocab.txt", "vocabulary.txt"]
-        try:
-            others = {without_suffix(one.name)[0] for one in input.path.parent.glob("*voca*.txt*")}
-        except OSError:
-            others = set()
-        others = {name for name in others if name.endswith(".txt") and name != plain}
-        names += others if len(others) == 1 else ()
     return next(filter(None, map(input.beside, names)), None)
 
 
 def read_vocabulary(input: Input, encoding: str = "utf-8") -> list[str]:
-    """Read a vocabulary: a word a line, as it stands, with line ends of either kind."""
+    """Read a vocabulary: a word a line, unchanged, with line ends of either kind."""
     with input.open() as file:
         raw = read_most(file, MOST_BYTES + 1)
     if len(raw) > MOST_BYTES:

@@ -28,13 +28,11 @@ _CONTROL = re.compile("[\\\\\0-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 def write_in_one_step(
     path: str | os.PathLike[str], sidecar: tuple[str, bytes] | None = None
 ) -> Iterator[BinaryIO]:
-    """Give a binary file whose content is at `path` once all went well, and only then.
+    """Give a binary file that appears at `path` when all was written without an error.
 
-    It is compressed if the name ends in .gz, .xz, .bz2 or .zst. "-" is standard output, which is
-    written as it comes; so is what is not a regular file (a pipe, a device).
-
-    `sidecar` is the path and the content of a file that belongs to it: both appear, or neither.
-    Where they cannot, an `InputError` says why, and what was there is untouched.
+    The file is compressed if its name ends in .gz, .xz, .bz2 or .zst. Standard output ("-"), pipes
+    and devices are written directly. `sidecar` is the path and the content of a second file: both
+    appear, or neither. After an error, an `InputError`, former files are unchanged.
     """
     text = checked_path(os.fsdecode(path))
     label = "standard output" if path == "-" else printable(text)
@@ -60,7 +58,7 @@ def write_in_one_step(
                     yield out
                 if sidecar is not None:
                     files[1].write(sidecar[1])
-    except BrokenPipeError:  # a reader that has gone is no mistake
+    except BrokenPipeError:  # the reader of a pipe closed it
         raise
     except OSError as error:
         message = f"{label} cannot be written: {reason(error)}; write to another place."
@@ -69,7 +67,7 @@ def write_in_one_step(
 
 @contextmanager
 def polars_errors() -> Iterator[None]:
-    """Turn what polars raises when it cannot write into what the system said."""
+    """Turn polars' errors of writing into the system's OSError."""
     try:
         yield
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
@@ -81,7 +79,7 @@ def polars_errors() -> Iterator[None]:
 
 
 def sidecar_path(path: str, format: str = "") -> str | None:
-    """Return where the vocabulary of a file is written; None: not in a file beside it."""
+    """Return the path of a file's vocabulary; None without one."""
     if path == "-" or format == "parquet":
         return None
     plain = without_suffix(path.rstrip("/"))[0]
@@ -92,7 +90,7 @@ def sidecar_path(path: str, format: str = "") -> str | None:
 
 
 def sidecar_of(corpus: "Corpus", path: str, format: str = "") -> tuple[str, bytes] | None:
-    """Return the path and the content of the vocabulary file; None where there is to be none."""
+    """Return the path and the content of the vocabulary file; None without one."""
     target = sidecar_path(path, format)
     if corpus.words is None or target is None:
         return None

@@ -1,12 +1,10 @@
-"""Counts in lines: UCI's bags of words and Blei's LDA-C.
+"""Counts in lines: UCI's bags of words and Blei's LDA-C, read in constant memory.
 
 UCI's ``docword.NAME.txt`` has ``vocab.NAME.txt`` beside it: three lines, the numbers of documents,
 words and counts, then a line ``document word count`` for every word of every document, numbers from
 1, documents in ascending order. LDA-C has a line ``M word:count word:count ...`` for every
-document: M is how many pairs follow; words are numbers from 0, or from 1 with ``first_id=1``; empty
-lines are passed over as LDA-C itself does; a document without words is the line ``0``.
-
-Memory is constant, and reading goes on from any position that a block had.
+document: M is the number of pairs; words are numbers from 0, or from 1 with ``first_id=1``; empty
+lines are skipped, as by LDA-C; a document without words is the line ``0``.
 """
 
 import io
@@ -44,10 +42,9 @@ TOO_MUCH = "counts {value}, which is not from 1 to 10,000,000,000,000"
 
 @dataclass(frozen=True)
 class Position:
-    """The point where a file of lines goes on, and totals of all before it.
+    """The next document, its offset and line (from 1), and totals before it.
 
-    The next document, and the offset and line, from 1, where it begins; entries of the documents
-    before, those of bad lines with them; columns so far.
+    Entries include those of malformed lines; the width is the columns so far.
     """
 
     document: int = 0
@@ -73,8 +70,8 @@ class _Run(NamedTuple):
     """The documents of some lines.
 
     Rows are a document's number, its first entry, offset and line of its first line here; bad
-    lines, which were passed over, a kind, offset, line and value. It is `sorted` if words rise
-    within every document, also from run to run.
+    lines, which were skipped, a kind, offset, line and value. It is `sorted` if words rise within
+    every document, also from run to run.
     """
 
     rows: NDArray[np.int64]
@@ -83,27 +80,46 @@ class _Run(NamedTuple):
     bad: NDArray[np.int64]
     sorted: bool
 
+    def entries_before(self, row: int) -> int:
+        """Return the number of entries before a row."""
+        return int(self.rows[row, 1]) if row < len(self.rows) else len(self.words)
+
 
 class _Reader:
-    """One file of lines, from a position on; a grammar adds `parse` and `problem`."""
+    """A file of lines from a position on; a grammar adds `parse` and `problem`.
+
+    Blocks have `start.width` columns, or more as soon as larger numbers occur.
+    """
 
     least = 1  # bytes of the shortest entry
 
     def __init__(
         self, file: io.BufferedReader, input: Input, options: Options, start: Position
     ) -> None:
-        self.file, self.input, self.options = file, input, options
+        self.file, self.label, self.options, self.start = file, input.label, options, start
         self.offset, self.line, self.document = start.offset, start.line, start.document
         self.n_threads = min(threads(None), 4)  # more wait for memory
 
+    def parse(self, places: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Parse a run of lines."""
+        raise NotImplementedError
+
+    def problem(self, kind: int, value: int) -> tuple[str, str, dict[str, Any]]:
+        """Return the problem of a line, the remedy, and the advice of `Problems.add`."""
+        raise NotImplementedError
+
+    def finish(self, n_documents: int, n_entries: int) -> int:
+        """Return the number of documents at the end of the file, with empty ones at the end."""
+        return n_documents
+
     def runs(self) -> Iterator[_Run]:
-        """Yield the file's documents run by run. They ascend; those left out are empty."""
+        """Yield the file's documents in ascending order; missing numbers are empty documents."""
         while data := self.file.read(CHUNK):
             rest = b"" if data.endswith(b"\n") else self.file.readline(LONGEST_LINE)
             if len(rest) == LONGEST_LINE and not rest.endswith(b"\n"):
                 begin = self.offset + data.rfind(b"\n") + 1
                 raise InputError(
-                    f"{self.input.label} has a line of more than {LONGEST_LINE:,} bytes (it begins "
+                    f"{self.label} has a line of more than {LONGEST_LINE:,} bytes (it begins "
                     f"at byte {begin}); check that the file is of this format."
                 )
             data += rest
@@ -115,21 +131,52 @@ class _Reader:
             self.line += n_lines
             yield _Run(rows, words[:n], counts[:n], bad, rising)
 
-    def parse(self, places: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Parse a run of lines."""
-        raise NotImplementedError
+    def blocks(self) -> Iterator[Block]:
+        """Yield blocks of the wanted size, the last one smaller."""
+        block_size = self.options.block_size
+        block = _PartialBlock(self.start.document, self.start.width)
+        n_before, n_documents = self.start.entries, self.start.document
+        for run in self.runs():
+            rows, bad = run.rows, run.bad
+            reported = done = 0
+            block.rising = block.rising and run.sorted
+            while True:
+                stop = int(np.searchsorted(rows[:, 0], block.first + block_size))
+                block.add(run, done, stop)
+                done, n_bad = stop, len(bad)
+                if done < len(rows):
+                    n_bad = int(np.searchsorted(bad[:, 1], rows[done, 2]))
+                # bad lines are reported before the block that follows them
+                for kind, _, line, value in bad[reported:n_bad].tolist():
+                    what, remedy, advice = self.problem(kind, value)
+                    self.options.problems.add(f"{self.label}, line {line}", what, remedy, **advice)
+                reported = n_bad
+                if done == len(rows):
+                    break
+                X = block.finish(block_size)
+                after = Position(
+                    document=block.first + block_size,
+                    offset=int(rows[done, 2]),
+                    line=int(rows[done, 3]),
+                    entries=n_before + run.entries_before(done) + n_bad,
+                    width=X.shape[1],
+                )
+                yield Block(X, asdict(after))
+                block = _PartialBlock(after.document, after.width, run.sorted)
+            if len(rows):
+                n_documents = int(rows[-1, 0]) + 1
+            n_before += len(run.words) + len(bad)
+        n_documents = self.finish(n_documents, n_before)
+        while block.first < n_documents:
+            size = min(block_size, n_documents - block.first)
+            X = block.finish(size)
+            after = Position(block.first + size, self.offset, self.line, n_before, X.shape[1])
+            yield Block(X, asdict(after))
+            block = _PartialBlock(after.document, after.width)
 
-    def problem(self, kind: int, value: int) -> tuple[str, str, dict[str, Any]]:
-        """Return what is wrong with a line, the remedy, and the advice of `Problems.add`."""
-        raise NotImplementedError
 
-    def finish(self, n_documents: int, n_entries: int) -> int:
-        """Return how many documents there are in all, after so many with entries."""
-        return n_documents
-
-
-class _Growing:
-    """A block that is put together; a document may go on in the next run."""
+class _PartialBlock:
+    """A block under construction; a document may continue in the next run."""
 
     def __init__(self, first: int, width: int, rising: bool = True) -> None:
         self.first, self.width = first, width
@@ -140,22 +187,21 @@ class _Growing:
     def add(self, run: _Run, first: int, after: int) -> None:
         """Add some rows of a run."""
         if first < after:
-            ends = np.append(run.rows[first:after, 1], _entries_before(run, after))
+            ends = np.append(run.rows[first:after, 1], run.entries_before(after))
             self._rows.append((run.rows[first:after, 0] - self.first, np.diff(ends)))
             self._words.append(run.words[ends[0] : ends[-1]])
             self._counts.append(run.counts[ends[0] : ends[-1]])
 
-    def finish(self, n_documents: int, growing: bool) -> sparse.csr_array:
+    def finish(self, n_documents: int) -> sparse.csr_array:
+        """Return the counts, sorted and without duplicates."""
         ends = np.zeros(n_documents + 1, np.int64)
         for rows, lengths in self._rows:
             ends[rows + 1] += lengths
         np.cumsum(ends, out=ends)
         words, counts = np.concatenate(self._words), np.concatenate(self._counts)
-        if growing:
-            self.width = max(self.width, int(words.max(initial=-1)) + 1)
+        shape = n_documents, max(self.width, int(words.max(initial=-1)) + 1)
         if len(words) < 2**31:
             ends = ends.astype(np.int32)
-        shape = n_documents, self.width
         if not self.rising:
             X = sparse.csr_array((counts.astype(np.float64), words, ends), shape=shape)
             X.sum_duplicates()
@@ -165,69 +211,11 @@ class _Growing:
         return X
 
 
-def _entries_before(run: _Run, row: int) -> int:
-    return int(run.rows[row, 1]) if row < len(run.rows) else len(run.words)
-
-
-def cut(
-    reader: _Reader, position: Position, block_size: int, *, growing: bool = False
-) -> Iterator[Block]:
-    """Yield blocks of `block_size` documents from a position on, the last one smaller.
-
-    They have `position.width` columns; if they are `growing`, more as soon as larger numbers are
-    met.
-    """
-    block = _Growing(position.document, position.width)
-    n_before, n_documents = position.entries, position.document
-    for run in reader.runs():
-        rows, bad = run.rows, run.bad
-        reported = done = 0
-        block.rising = block.rising and run.sorted
-        while True:
-            stop = int(np.searchsorted(rows[:, 0], block.first + block_size))
-            block.add(run, done, stop)
-            done, n_bad = stop, len(bad)
-            if done < len(rows):
-                n_bad = int(np.searchsorted(bad[:, 1], rows[done, 2]))
-            # bad lines are reported before the block that comes after them
-            for kind, _, line, value in bad[reported:n_bad].tolist():
-                what, remedy, advice = reader.problem(kind, value)
-                where = f"{reader.input.label}, line {line}"
-                reader.options.problems.add(where, what, remedy, **advice)
-            reported = n_bad
-            if done == len(rows):
-                break
-            X = block.finish(block_size, growing)
-            after = Position(
-                document=block.first + block_size,
-                offset=int(rows[done, 2]),
-                line=int(rows[done, 3]),
-                entries=n_before + _entries_before(run, done) + n_bad,
-                width=block.width,
-            )
-            yield Block(X, asdict(after))
-            block = _Growing(after.document, after.width, run.sorted)
-        if len(rows):
-            n_documents = int(rows[-1, 0]) + 1
-        n_before += len(run.words) + len(bad)
-    # documents without entries may follow the last one that has some
-    n_documents = reader.finish(n_documents, n_before)
-    while block.first < n_documents:
-        size = min(block_size, n_documents - block.first)
-        X = block.finish(size, growing)
-        document = block.first + size
-        after = Position(document, reader.offset, reader.line, n_before, block.width)
-        yield Block(X, asdict(after))
-        block = _Growing(document, block.width)
-
-
 class _Header(NamedTuple):
-    """The first lines of a file of UCI's."""
-
     n_documents: int
     n_words: int
     n_entries: int
-    n_bytes: int
+    n_bytes: int  # of the header itself
 
 
 def uci_blocks(input: Input, options: Options, position: Any) -> Iterator[Block]:
@@ -242,12 +230,12 @@ def uci_blocks(input: Input, options: Options, position: Any) -> Iterator[Block]
     with input.open(start.offset) as file:
         reader = _UciReader(file, input, options, start)
         reader.header = header
-        yield from cut(reader, start, options.block_size)
+        yield from reader.blocks()
 
 
 def _header(input: Input) -> _Header:
-    # `peek` takes nothing: a pipe is opened once, at the first count
     number = rb"[ \t\r]*(\d{1,18})[ \t\r]*"
+    # `peek` takes nothing: a pipe is opened once, at the first count
     found = re.match(rb"%b\n%b\n%b(?:\n|\Z)" % (number, number, number), input.peek())
     if found is None:
         raise InputError(
@@ -272,8 +260,6 @@ def write_uci(corpus: Corpus, path: str) -> None:
 
 
 class _UciReader(_Reader):
-    """The lines of one file of UCI's."""
-
     header: _Header
     least = _text.LEAST_TRIPLE
     word = 0
@@ -286,7 +272,7 @@ class _UciReader(_Reader):
             n_documents=self.header.n_documents,
             n_words=self.header.n_words,
             slack=SLACK,
-            document=self.document + 1,  # no earlier one may follow
+            document=self.document + 1,  # documents ascend
             word=self.word,
             n_threads=self.n_threads,
         )
@@ -307,19 +293,19 @@ class _UciReader(_Reader):
         return what, remedies.get(kind, "correct the line"), {}
 
     def finish(self, n_documents: int, n_entries: int) -> int:
-        label, header = self.input.label, self.header
+        header = self.header
         if n_entries != header.n_entries:
             what = f"announces {header.n_entries} counts and has {n_entries}"
-            self.options.problems.add(label, what, "check that it is complete")
-        check_documents(header.n_documents, self.offset, label)
+            self.options.problems.add(self.label, what, "check that it is complete")
+        check_documents(header.n_documents, self.offset, self.label)
         return header.n_documents
 
 
 def ldac_blocks(input: Input, options: Options, position: Any) -> Iterator[Block]:
     """Yield the documents from a position on.
 
-    Without a vocabulary the columns are as many as the largest number met in the whole file; in
-    what can be read only once, as many as were met so far.
+    Without a vocabulary the columns are the numbers up to the largest in the file, in a pipe the
+    largest so far.
     """
     first_id = 0 if options.first_id is None else options.first_id
     if first_id not in (0, 1):
@@ -332,12 +318,13 @@ def ldac_blocks(input: Input, options: Options, position: Any) -> Iterator[Block
     elif position is None and input.size is not None:
         with input.open() as file:
             runs = _LdacReader(file, input, options, start, first_id).runs()
-            start = Position(width=max((int(r.words.max(initial=-1)) + 1 for r in runs), default=0))
+            width = max((int(run.words.max(initial=-1)) + 1 for run in runs), default=0)
+            start = Position(width=width)
     with input.open(start.offset) as file:
         reader = _LdacReader(file, input, options, start, first_id)
         if vocabulary is not None:
             reader.vocabulary, reader.n_words = vocabulary.label, start.width
-        yield from cut(reader, start, options.block_size, growing=vocabulary is None)
+        yield from reader.blocks()
 
 
 def write_ldac(corpus: Corpus, path: str) -> None:
@@ -347,8 +334,6 @@ def write_ldac(corpus: Corpus, path: str) -> None:
 
 
 class _LdacReader(_Reader):
-    """The lines of one file of LDA-C's."""
-
     least = _text.LEAST_PAIR
     n_words = MOST_WORDS
     vocabulary: str | None = None
@@ -378,22 +363,24 @@ class _LdacReader(_Reader):
         return rows, *found
 
     def problem(self, kind: int, value: int) -> tuple[str, str, dict[str, Any]]:
+        n_words, named = self.n_words, f"has the word {value}, and "
         remedy = "correct the line"
+        advice: dict[str, Any] = {}
         if kind == 4:
-            return TOO_MUCH.format(value=value), remedy, {}
-        if kind == 7:
+            what = TOO_MUCH.format(value=value)
+        elif kind == 7:
             what = f"is followed by {value} pairs, not by as many as it says at its beginning"
-            return what, remedy, {}
-        if kind != 3:
-            return "is not 'M word:count word:count ...' in whole numbers", remedy, {}
-        if value < self.first_id:
+        elif kind != 3:
+            what = "is not 'M word:count word:count ...' in whole numbers"
+        elif value < self.first_id:
             what = "has the word 0, and words count from 1"
-            return what, "read it with {first_id}", {"first_id": 0}
-        what = f"has the word {value}, and "
-        if self.vocabulary is None:
-            return f"{what}at most {self.n_words} words can be numbered", remedy, {}
-        what += f"{self.vocabulary} has {self.n_words}, counted from {self.first_id}"
-        if self.first_id == 0 and value == self.n_words:
-            return what, "if words count from 1, give {first_id}", {"first_id": 1}
-        remedy = "give the vocabulary that belongs to it with {column_words}"
-        return what, remedy, {"column_words": ...}
+            remedy, advice = "read it with {first_id}", {"first_id": 0}
+        elif self.vocabulary is None:
+            what = f"{named}at most {n_words} words can be numbered"
+        else:
+            what = f"{named}{self.vocabulary} has {n_words}, counted from {self.first_id}"
+            remedy = "give the vocabulary that belongs to it with {column_words}"
+            advice = {"column_words": ...}
+            if self.first_id == 0 and value == n_words:
+                remedy, advice = "if words count from 1, give {first_id}", {"first_id": 1}
+        return what, remedy, advice

@@ -1,7 +1,7 @@
 """Sparse matrices of counts in files: Matrix Market's, and those of ``scipy.sparse.save_npz``.
 
-SciPy reads them: a row a document, a column a word. Nobody vouches for the files: sizes are
-compared before anything is unpacked, and there is no pickle.
+SciPy reads them: a row a document, a column a word. Files are untrusted: sizes are compared before
+unpacking, and pickles are refused.
 """
 
 import io
@@ -24,16 +24,16 @@ from opelda.corpus.formats._input import Input, reason, row_position
 from opelda.corpus.formats._writing import sidecar_of, write_in_one_step
 from opelda.errors import InputError
 
-# Empty documents cost no bytes in a file, but memory here: so many more than it has bytes.
+# Empty documents take no bytes in a file, but memory: the most documents beyond its bytes.
 SLACK = 100_000
-# Unpacked, at most so many times the file's size and so many bytes. Counts shrink to a third,
+# A file may unpack to this many times its size and this many bytes. Counts shrink to a third,
 # matrices of ones a little more.
 MOST_TIMES, MOST_BYTES = 200, 2**28
-ENTRIES_AT_ONCE = 2**20  # that are written
+ENTRIES_AT_ONCE = 2**20  # in one write
 
 
 def check_width(width: int, input: Input, options: Options) -> None:
-    """Refuse a file whose columns are more or fewer than the words beside it."""
+    """Raise InputError unless a file has as many columns as words beside it."""
     found = _vocab.locate(input, options)
     if found is None:
         return
@@ -47,7 +47,7 @@ def check_width(width: int, input: Input, options: Options) -> None:
 
 
 def check_documents(n_documents: int, n_bytes: int, label: str) -> None:
-    """Refuse more documents than a file of that size can be meant to have."""
+    """Raise InputError for more documents than a file of that size can hold."""
     if n_documents > n_bytes + SLACK:
         raise InputError(
             f"{label} announces {n_documents} documents in {n_bytes} bytes; "
@@ -58,7 +58,7 @@ def check_documents(n_documents: int, n_bytes: int, label: str) -> None:
 def file_in_blocks(
     matrix_of: Callable[[bytes], Any], what: str, input: Input, options: Options, position: Any
 ) -> Iterator[Block]:
-    """Yield the rows of the matrix that `matrix_of` makes of a file's bytes, from a position on."""
+    """Yield the rows of the matrix that `matrix_of` returns for a file's bytes."""
     most = -1 if input.size is None else MOST_BYTES + MOST_TIMES * input.size
     with input.open() as file:
         data = file.read(most)
@@ -69,7 +69,7 @@ def file_in_blocks(
             )
     try:
         matrix = matrix_of(data)
-    except Exception as error:  # SciPy, NumPy and zlib raise a dozen kinds for what is malformed
+    except Exception as error:  # SciPy, NumPy and zlib raise a dozen kinds for malformed data
         raise InputError(
             f"{input.label} cannot be read as {what} ({reason(error)[:200]}); "
             "check that it is complete."
@@ -86,7 +86,7 @@ def file_in_blocks(
 
 
 def ready(corpus: Corpus) -> sparse.csr_array:
-    """Return a corpus's counts in the form that is written: sorted, without zeros."""
+    """Return a corpus's counts sorted and without zeros, as they are written."""
     X = corpus.X
     good = (
         X.data.dtype == np.float32
@@ -98,7 +98,7 @@ def ready(corpus: Corpus) -> sparse.csr_array:
 
 
 def check_whole(corpus: Corpus, what: str) -> None:
-    """Refuse counts that are no whole numbers, for a format that cannot hold them."""
+    """Raise InputError for counts that are not whole numbers."""
     X = corpus.X
     whole = np.isfinite(X.data) & (np.floor(X.data) == X.data)
     if whole.all():
@@ -137,7 +137,7 @@ def write_counts(
 def triples(
     ends: NDArray[np.int64], words: NDArray[np.int32], counts: NDArray[np.float32], first: int
 ) -> bytes:
-    """Return documents as lines of numbers from 1, as UCI and Matrix Market have them."""
+    """Return documents as lines of numbers from 1, for UCI and Matrix Market."""
     return _text.write_triples(ends, words, counts, first + 1)
 
 
@@ -148,7 +148,7 @@ def mm_blocks(input: Input, options: Options, position: Any) -> Iterator[Block]:
 
 
 def _mm_matrix(data: bytes) -> Any:
-    if b"\0" in data:  # SciPy reads beyond its memory at a zero, and where the last line has no end
+    if b"\0" in data:  # SciPy reads beyond its memory at a zero byte and after a last open line
         raise ValueError("it holds a byte 0")
     n_rows, n_columns, n_values, layout, field, symmetry = mminfo(io.BytesIO(data))
     if field not in ("integer", "real", "double", "pattern") or symmetry != "general":
@@ -170,7 +170,7 @@ def write_mm(corpus: Corpus, path: str) -> None:
         header = f"%%MatrixMarket matrix coordinate integer general\n{sizes}\n".encode()
         write_counts(corpus, path, triples, header=header)
         return
-    content = io.BytesIO()  # SciPy goes back in what it writes, compressed files cannot
+    content = io.BytesIO()  # SciPy seeks in its output, compressed files cannot
     mmwrite(content, X.astype(np.float64), symmetry="general")
     _write_content(corpus, path, content)
 
@@ -195,7 +195,7 @@ def _npz_matrix(data: bytes) -> Any:
 
 def write_npz(corpus: Corpus, path: str) -> None:
     """Write a corpus, and its vocabulary beside it."""
-    content = io.BytesIO()  # zip files go back in what they write, compressed files cannot
+    content = io.BytesIO()  # zip files seek in their output, compressed files cannot
     sparse.save_npz(content, ready(corpus))
     _write_content(corpus, path, content)
 

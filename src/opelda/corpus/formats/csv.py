@@ -40,7 +40,7 @@ def tsv_blocks(input: Input, options: Options, position: Any = None) -> Iterator
 def _blocks(
     input: Input, options: Options, position: Any, delimiters: str, quoted: bool
 ) -> Iterator[Block]:
-    """Yield the documents of a table; the first delimiter that its first line has separates."""
+    """Yield the documents of a table; its first line decides the delimiter."""
     with LineReader(input, options, position) as reader:
         if position is not None:
             layout = _stored_layout(position, input.label)
@@ -55,7 +55,7 @@ def _blocks(
 
 @dataclass(frozen=True)
 class Layout:
-    """The form of a table's rows; if they are not `quoted`, quotes are letters like any other."""
+    """The form of a table's rows; without `quoted`, quotes are letters."""
 
     delimiter: str
     quoted: bool
@@ -67,7 +67,7 @@ class Layout:
 def _read_layout(
     reader: LineReader, data: bytes, options: Options, delimiters: str, quoted: bool
 ) -> Layout:
-    """Learn from the first row, which is put back if columns are given by number."""
+    """Find the layout in the first row, which is put back if columns are given by number."""
     where = f"{reader.label}, line 1"
     delimiter = next((d for d in delimiters if d.encode() in data), delimiters[0])
     rows = _whole_rows(reader, data, delimiter, quoted)
@@ -97,37 +97,39 @@ def _read_layout(
 def _numbered(column: str, names: list[str], where: str) -> int:
     if not column.isdecimal() or not 1 <= int(column[:9]) <= len(names):
         raise InputError(
-            f"{where} has {len(names)} columns, and {column!r} is none of their numbers from 1 on; "
+            f"{where} has {len(names)} columns, and {column!r} is not one of their numbers; "
             "give all columns by number, or all by name."
         )
     return int(column) - 1
 
 
 def _stored_layout(position: Any, label: str) -> Layout:
-    """Return the layout that was known when the position was reached."""
+    """Return the layout in a position."""
     try:
-        return Layout(**position["table"])
-    except (KeyError, TypeError):
-        check_position(False, position, label)
-        raise
+        layout = Layout(**position["table"])
+        good = len(layout.names) == layout.width > max(layout.text)
+    except (KeyError, TypeError, ValueError):
+        good = False
+    check_position(good, position, label)
+    return layout
 
 
 class _Rows(NamedTuple):
-    """Whole rows at the beginning of some lines; a malformed first row is its first line."""
+    """Whole rows at the beginning of some lines, or one malformed line."""
 
     data: bytes
     lines: list[str]
     fields: list[list[str]]
-    ends: list[int]  # the lines before each row, and before what follows the last one
-    why: str  # the first row is malformed
+    ends: list[int]  # lines before each row, and before the rest
+    why: str  # the problem of a malformed line
 
     def bytes_of(self, first: int, after: int | None = None) -> bytes:
-        """Return some lines as they were read."""
+        """Return some lines as bytes."""
         return "".join(self.lines[first:after]).encode("utf-8", "surrogateescape")
 
 
 def _whole_rows(reader: LineReader, data: bytes, delimiter: str, quoted: bool) -> _Rows:
-    """Parse the whole rows, and take as many lines more as the first of them needs."""
+    """Parse the whole rows; take more lines if the first row needs them."""
     while True:
         text = data.decode("utf-8", "surrogateescape")
         lines = [*io.StringIO(text, newline="\n")]
@@ -165,10 +167,10 @@ class _Table:
         kept = columns_beside(names, text, options, f"{reader.label}, line 1")
         self.kept = {key: names.index(name) for key, name in kept.items()}
         asked = [n for n in self.kept.values() if names[n] in wanted_columns(options)]
-        self.checked = {*layout.text, *asked}  # in the others what is no UTF-8 is replaced
+        self.checked = {*layout.text, *asked}  # other columns may have invalid bytes
 
     def parse(self, data: bytes, first: int) -> tuple[list[str], Values, bool]:
-        """Return the texts of rows and the values beside them; bad rows are reported."""
+        """Return the texts of rows and the values beside them; report malformed rows."""
         layout = self.layout
         rows = _whole_rows(self.reader, data, layout.delimiter, layout.quoted)
         has_bad_bytes = bool(LONE.search("".join(rows.lines)))
@@ -183,7 +185,7 @@ class _Table:
             try:
                 if is_bad:
                     report_encoding(where, row, self.options)
-                elif row.strip(b"\r\n"):  # blank lines are passed over
+                elif row.strip(b"\r\n"):  # blank lines are skipped
                     what = f"has {len(fields)} fields, not {layout.width} as the first"
                     if rows.why:
                         what = f"is malformed ({rows.why})"
@@ -194,6 +196,6 @@ class _Table:
         rest = rows.bytes_of(rows.ends[-1])
         self.reader.put_back(rest)
         texts = [" ".join([fields[n] for n in layout.text]) for fields in good]
-        # an empty field is a missing value, in quotes or not
+        # an empty field is a missing value, also in quotes
         beside = {key: [fields[n] or None for fields in good] for key, n in self.kept.items()}
         return texts, beside, bool(rest)

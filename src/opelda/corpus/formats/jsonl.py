@@ -1,4 +1,4 @@
-"""JSON Lines: a JSON value a line, an object with the text under a key, or the text itself."""
+"""JSON Lines: a line is an object with the text under a key, or the text itself."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -22,13 +22,12 @@ from opelda.errors import InputError
 
 
 def blocks(input: Input, options: Options, position: Any = None) -> Iterator[Block]:
-    """Yield the documents of a file; blank lines are passed over.
+    """Yield the documents of a file; blank lines are skipped.
 
-    Without ``options.text_columns`` the first object's keys decide where the text is, see
-    `choose_keys`, and what is kept beside it, see `columns_beside`; keys that are asked for must be
-    among them, and may be missing later. Under a key may be a string, a list of strings (words), a
-    number or null (nothing); a key that is missing is as null, unless all are. A line may also be a
-    string or a list of strings.
+    The first object's keys decide which keys hold the text, see `choose_keys`, and which are kept
+    beside it, see `columns_beside`. A value is a string, a list of strings (words), a number, or
+    null for no text. Objects may lack some of the text's keys. A line may also be a string or a
+    list of strings.
     """
     records = _Records(input.label, options, position)
     for block in text_blocks(input, options, position, records.parse):
@@ -44,16 +43,16 @@ class _Records:
         self.options = options
         self.keys = list(options.text_columns) or _strings(position, "text") or []
         self.is_first = position is None
-        # keys of the first object that might be kept beside texts; those that are, and as what
+        # keys of the first object with usual names; keys that are kept beside texts
         self.usual = _strings(position, "usual")
         self.kept = None if self.usual is None else self._kept([], self.label)
 
     def parse(self, lines: list[str], numbers: Sequence[int]) -> tuple[list[str], Values]:
-        """Return the texts of lines and what is beside them; bad ones are reported and left out."""
+        """Return the texts of lines and the values beside them; report malformed lines."""
         texts: list[str] = []
         beside: Values = {}
         decoder = json.JSONDecoder()
-        read = decoder.raw_decode  # which is faster, and leaves out what is around the value
+        read = decoder.raw_decode  # faster, for lines without white space around the value
         for number, line in zip(numbers, lines, strict=True):
             try:
                 record, end = read(line) if line[:1] in ("{", "[", '"') else (None, 0)
@@ -76,12 +75,12 @@ class _Records:
         return texts, {kept: padded(beside.get(kept, []), len(texts)) for kept in self.kept or ()}
 
     def _kept(self, keys: list[str], where: str) -> dict[str | None, str]:
-        """Return the keys that are kept beside texts, as the first object decides for the rest."""
+        """Return the keys that are kept beside texts; the first object decides."""
         known = [*keys, *([] if self.is_first else wanted_columns(self.options))]
         return columns_beside(known, self.keys, self.options, where, "key", self.usual)
 
     def _text(self, record: Any, number: int) -> str | None:
-        """Return the text of a value; None if it has none, which is reported."""
+        """Return the text of a value; report a value without text and return None."""
         try:
             if not isinstance(record, dict):
                 return text_of(record)
@@ -95,7 +94,7 @@ class _Records:
             remedy = f"{listed(list(record))}, so name it with {{text_column}}"
         else:
             if text is not None:
-                self.keys = keys  # only what can be used decides for the rest
+                self.keys = keys  # the first object with a text decides
                 return text
             what = f"has no key {' or '.join(map(repr, keys))}"
             remedy = f"{listed(list(record))}: give {{text_column}}"

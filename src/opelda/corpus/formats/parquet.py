@@ -29,7 +29,7 @@ COUNTS = {"document": pl.Int64, "word": pl.String, "count": pl.Float32}
 
 
 def blocks(input: Input, options: Options, position: Any = None) -> Iterator[Block]:
-    """Yield the documents of a file; nothing is read but the columns that are needed.
+    """Yield the documents of a file; only the needed columns are read.
 
     ``options.text_columns`` names the columns, see `choose_from_frame`; missing values are empty. A
     position is the number of rows before it, or of documents in a file of counts.
@@ -37,7 +37,7 @@ def blocks(input: Input, options: Options, position: Any = None) -> Iterator[Blo
     if input.path is None:
         raise InputError(f"{input.label} cannot be read as Parquet; give the path of a file.")
     if not input.seekable:
-        with input.open():  # says what is wrong with the path, if it is that
+        with input.open():  # raises if there is no such file
             pass
         raise InputError(f"{input.label} is a compressed Parquet file; unpack it first.")
     require_pool(input.label)
@@ -57,7 +57,7 @@ def blocks(input: Input, options: Options, position: Any = None) -> Iterator[Blo
     texts = [column_text(schema[c], pl.col(c)) for c in columns]
     wanted = [pl.col(column).alias(f"kept {n}") for n, column in enumerate(kept.values())]
     size = options.block_size
-    at_once = size * max(1, 10_000 // size)  # a scan of few rows takes as long as one of these
+    at_once = size * max(1, 10_000 // size)  # a scan of fewer rows takes as long
     for first in range(row_position(position, n_rows, input.label), n_rows, at_once):
         with _explained(input.label):
             text = pl.concat_str(texts, separator=" ").alias("text")
@@ -93,7 +93,7 @@ def _count_blocks(
 
 
 def write(corpus: Corpus, path: str) -> None:
-    """Write counts: a row for each word of a document; one without a word for an empty document."""
+    """Write counts: a row for each word of a document, and one without a word for an empty one."""
     if corpus.words is None:
         raise InputError("The corpus has no words to write as Parquet; choose mm or npz.")
     X = as_counts(corpus.X, None, "The corpus")[0]
@@ -111,7 +111,7 @@ def write(corpus: Corpus, path: str) -> None:
 
 @contextmanager
 def _explained(label: str) -> Iterator[None]:
-    """Say in one sentence what polars finds wrong with a file."""
+    """Turn polars' errors about a file into an `InputError`."""
     try:
         yield
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as error:

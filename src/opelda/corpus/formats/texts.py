@@ -66,7 +66,7 @@ def file_blocks(input: Input, options: Options, position: Any = None) -> Iterato
     texts: list[str] = []
     names: list[str] = []
     size = 0
-    # names order the documents, so that a position is a name: files that come later are found
+    # documents are in the order of their names, so that a position is a name
     for name, path in sorted(named_files(os.fspath(input.path or ""))):
         text = file_text(path, options) if name > after else None
         if text is None:
@@ -94,12 +94,12 @@ def named_files(root: str) -> Iterator[tuple[str, str]]:
 
 
 def file_text(path: str, options: Options) -> str | None:
-    """Return a file's text; None if it was reported, or is binary."""
+    """Return a file's text; None for a binary or unreadable file, which is reported."""
     label = printable(path)
     try:
-        if not os.path.isfile(path):  # a pipe would wait, a broken link has nothing
+        if not os.path.isfile(path):  # a pipe, or a broken link
             return None
-        # asking for fewer bytes than all would set aside that many
+        # `read(LONGEST_LINE)` would allocate as many bytes
         with open(path, "rb", buffering=0) as file:
             size = os.fstat(file.fileno()).st_size
             data = file.readall() if size <= LONGEST_LINE else file.read(N_MAGIC)

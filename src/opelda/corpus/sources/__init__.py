@@ -4,7 +4,6 @@ import codecs
 import os
 from collections.abc import Mapping
 from functools import partial
-from pathlib import Path
 from typing import Any, Literal
 
 from opelda.corpus._block import Problems, Source
@@ -32,7 +31,7 @@ def checked_options(
     column_words: Any = None,
     first_id: Literal[0, 1] | None = None,
 ) -> Options:
-    """Return what a user wants of a source, each parameter checked; see `corpus.read`."""
+    """Return the checked parameters of `corpus.read` for its source."""
     if first_id is not None and (first_id not in (0, 1) or isinstance(first_id, bool)):
         raise InputError(f"must be 0, 1 or None, got {first_id!r}.", "first_id")
     if not isinstance(name_column, str | None) and name_column is not False:
@@ -87,7 +86,7 @@ def _as_words(column_words: Any) -> list[str] | None:
         return [str(word) for word in column_words]
     if not all(isinstance(number, int) and number >= 0 for number in column_words):
         raise InputError("must map the columns' numbers, from 0 on, to words.", "column_words")
-    # a number that was filtered away has no word; it must not become another's
+    # a number without a word keeps its column
     width = max(column_words, default=-1) + 1
     return [str(column_words.get(i, f"word {i}")) for i in range(width)]
 
@@ -97,9 +96,9 @@ def open_source(
     options: Options,
     *,
     follow: bool = False,
-    in_pieces: bool = False,  # whether no more than a few blocks will be held at a time
+    in_pieces: bool = False,  # as a stream, which holds few blocks at a time
 ) -> Source:
-    """Return the documents that a user's source stands for."""
+    """Return a source of documents for anything that `corpus.read` takes."""
     paths = _as_paths(source)
     if paths is None:
         if options.format != "auto":
@@ -143,41 +142,31 @@ def open_source(
 
 
 def _as_paths(source: Any) -> list[Any] | None:
-    """Return the paths or open files that a source consists of; None where it is no such thing."""
+    """Return the paths or open files of a source; None for documents in memory."""
     if isinstance(source, str | os.PathLike | Input) or hasattr(source, "readable"):
         return [source]
     if not isinstance(source, list | tuple) or not source:
         return None
     if all(isinstance(item, os.PathLike | Input) for item in source):
         return list(source)
-    # strings in a list are texts, whatever files lie about: what is read must not depend on it
-    if all(isinstance(item, str) and _names_a_file(item) for item in source):
+    # strings in a list are texts, even if files with these names exist
+    if all(isinstance(item, str) and os.path.isfile(item) for item in source):
         warn(
-            f"The strings in the list are taken as texts, though files are named so ({source[0]!r}"
-            "); give pathlib.Path objects to read the files.",
+            f"The strings in the list are read as texts, though files have these names "
+            f"({source[0]!r}); give pathlib.Path objects to read the files.",
             UserWarning,
         )
     return None
 
 
-def _names_a_file(text: str) -> bool:
-    """Whether a text looks like a path, with a suffix or a folder, and a file lies there."""
-    if len(text) > 4096 or len(text.split()) != 1 or not ("." in text.strip(".") or "/" in text):
-        return False
-    try:
-        return Path(text).is_file()
-    except (OSError, ValueError):
-        return False
-
-
 def _words(options: Options) -> list[str] | None:
-    """Return the words that were given for the columns, or those of the file that was."""
+    """Return the given words of the columns, or the words of the given file."""
     named = options.column_words
     return options.words if named is None else read_vocabulary(Input.of(named))
 
 
 def _arriving(input: Input, format: str) -> Format | None:
-    """Return the format of a file in a folder; None where it is one document of plain text."""
+    """Return the format of a file in a folder; None for one document of plain text."""
     if format not in ("auto", "files"):
         return FORMATS[format]
     found = None if format == "files" else detect(input)

@@ -1,4 +1,4 @@
-"""Files of one format as a source, known again by their content when they moved or were rotated."""
+"""Files of one format as a source, identified by content when they are moved or rotated."""
 
 import os
 import re
@@ -18,18 +18,18 @@ from opelda.corpus.formats._input import Input, printable
 from opelda.corpus.formats._line_reader import LineReader
 from opelda.errors import InputError
 
-N_ENDS = 100  # files whose last positions are kept, should they grow; of others a digest is kept
-END = 1 << 12  # bytes at either end of a file that stand for all of it
+N_ENDS = 100  # files whose last positions are kept, in case they grow; others have a digest
+END = 1 << 12  # bytes at either end of a file that identify it
 
-# A file, and the position to go on from in it.
+# A file, and the position in it where reading resumes.
 Part = tuple[Input, Any]
 
 
 class Files(Source):
-    """Files of one format, read in their order; a block may end in another file than it began.
+    """Files of one format, read in their order; a block may continue in the next file.
 
-    A position has the number and name of the file, the position in it, keys of the files that were
-    read to their end ("done") and the last positions in some of these ("ends").
+    A position has the number and name of the file, the position in it, keys of the files that are
+    "done", and the last positions in some of these ("ends").
     """
 
     def __init__(self, inputs: list[Input], format: Format, options: Options) -> None:
@@ -47,7 +47,7 @@ class Files(Source):
         self.reopens = all(input.reopens for input in inputs)
         self.waits = not self.reopens
         self.has_words = format.kind == "text" or self.words is not None
-        # the files of LDA-C do not say how many words there are
+        # LDA-C's files do not contain the number of words
         self.may_lack_columns = format.name == "ldac"
         self._current = 0
         self._done: list[bytes] = []
@@ -69,14 +69,14 @@ class Files(Source):
                     self._done.append(key_of(input, size))
                     self._note_end(input, at)
         except InputError:
-            if joiner and not self.reopens:  # what was read before it will not come again
+            if joiner and not self.reopens:  # a pipe cannot give these documents again
                 yield joiner.take(where)
             raise
         if joiner:
             yield joiner.take(where)
 
     def joined(self, block: Block, joiner: BlockJoiner, where: Any) -> Iterator[Block]:
-        """Yield a block of the wanted size as soon as there is one, or patience runs out."""
+        """Yield a block when it has the wanted size, or patience runs out."""
         is_full = len(block) > 0 and joiner.add(block)
         if is_full or self.patience.paused:
             self.patience.given()
@@ -84,7 +84,7 @@ class Files(Source):
                 yield joiner.take(where)
 
     def left(self, position: Any) -> Iterator[tuple[int, Input, Any]]:
-        """Yield the files that are left to read, their numbers, and the position in each."""
+        """Yield the unread files, their numbers, and the position in each."""
         self._done, self._ends = [], []
         if position is None:
             for number, input in enumerate(self.inputs):
@@ -93,23 +93,23 @@ class Files(Source):
             return
         reached = self._restored(position)
         ends = [reached, *reversed(self._ends)]
-        # a pipe must not be opened only to look at it
+        # a pipe can be opened only once
         keys = [key_of(one, one.size) if one.size is not None else b"" for one in self.inputs]
         known = Counter(self._done) & Counter(keys)
-        self._done = list(known.elements())  # files that are gone are forgotten
+        self._done = list(known.elements())
         for number, (input, key) in enumerate(zip(self.inputs, keys, strict=True)):
             if known[key]:
                 known[key] -= 1
                 ends = [end for end in ends if end is reached or end[0] != _name(input)]
                 continue
             found = next((end for end in ends if self._was_reached(input, end)), None)
-            # or in a file of that name, which is none of those given: it was rotated
+            # a file of that name in which the position was not reached: it was rotated
             is_named = reached[0] == _name(input) and self.format.in_lines and input.is_file
             if found is None and reached in ends and is_named:
                 others = any(self._was_reached(other, reached) for other in self.inputs)
                 found = None if others else reached
             if found is None:
-                input.report("is new: all of it is read")
+                input.report("is new: it is read from its beginning")
                 yield number, input, None
                 continue
             ends.remove(found)
@@ -119,7 +119,7 @@ class Files(Source):
                     yield number, other, start
 
     def position(self, number: int, at: Any) -> dict[str, Any]:
-        """Return the position in the source of a position in a file."""
+        """Return the position in the source for a position in a file."""
         input = self.inputs[number]
         where = {
             "file": number,
@@ -133,14 +133,14 @@ class Files(Source):
         return where
 
     def _restored(self, position: Any) -> list[Any]:
-        """Take up a position; return the name of its file, the position there, and its content."""
+        """Restore a position; return the name of its file, the position there, and its key."""
         try:
             self._done = unpacked(position["done"])
             self._ends = [[str(name), at] for name, at in position["ends"]]
             return [str(position["name"]), position["at"], position.get("id")]
         except (KeyError, TypeError, ValueError):
             raise InputError(
-                f"{str(position)[:80]!r} is not a place in {self.label}; begin again without."
+                f"{str(position)[:80]!r} is not a place in {self.label}; start without a position."
             ) from None
 
     def _was_reached(self, input: Input, end: list[Any]) -> bool:
@@ -164,14 +164,14 @@ class Files(Source):
             input.is_ended = None if input.reopens else is_ended
 
     def wait_at_most(self, patience: Patience) -> None:
-        """Give lines of a pipe so long after they came at the latest."""
+        """Bound the time that lines of a pipe wait."""
         super().wait_at_most(patience)
         for input in self.inputs:
             if not input.reopens and self.format.in_lines:
                 input.patience = patience
 
     def progress(self) -> tuple[int, int] | None:
-        """Return how many bytes of how many are read, where that is known."""
+        """Return the bytes read and the bytes in all; None if unknown."""
         sizes = [size for input in self.inputs if (size := input.size) is not None]
         if len(sizes) < len(self.inputs):
             return None
@@ -181,14 +181,13 @@ class Files(Source):
 def as_wanted(
     input: Input, format: Format, options: Options, at: Any, joiner: BlockJoiner
 ) -> Iterator[Block]:
-    """Yield one file's documents, as many at a time as are wanted just then."""
+    """Yield a file's documents in blocks of the size that the joiner lacks."""
     while True:
         size = joiner.missing
         for block in format.blocks(input, replace(options, block_size=size), at):
             at = block.position
             yield block
-            # A reader gives blocks of one size: where another is wanted the file is opened again,
-            # unless it was at its end, or cannot be.
+            # a reader gives blocks of one size: for another size the file is opened again
             if joiner.missing != size and len(block) >= size and input.reopens:
                 break
         else:
@@ -196,14 +195,14 @@ def as_wanted(
 
 
 def key_of(input: Input, size: int) -> bytes:
-    """Return a digest of the first so many bytes of a file as it is stored: of both their ends."""
+    """Return a digest of the first `size` bytes of a stored file: of both their ends."""
     digest = blake2b(str(size).encode(), digest_size=8)
     try:
         with open(input.path or "", "rb") as file:
             digest.update(file.read(min(END, size)))
             file.seek(max(size - END, 0))
             digest.update(file.read(min(END, size)))
-    except OSError:  # it is gone
+    except OSError:  # the file was removed
         pass
     return digest.digest()
 
@@ -214,27 +213,26 @@ def has_tail(at: Any) -> bool:
 
 
 def was_reached(input: Input, options: Options, at: Any) -> bool:
-    """Whether a position was reached in this file, by the bytes before it."""
+    """Whether the bytes before a position are those in this file."""
     try:
         with LineReader(input, options, at):
             return True
-    except InputError:  # it is another, or damaged
+    except InputError:  # another or damaged file
         return False
 
 
 def goes_on(input: Input, options: Options, at: Any, ends: Sequence[Any] = ()) -> list[Part]:
     """Return the files to read after a position, oldest first, and the position in each.
 
-    The file itself if the position was reached in it. Else the one beside it where it was, those
-    that were put aside after that, but for those that were read to one of the `ends`, and the whole
-    of the file.
+    If the position was not reached in the file, these are the file beside it where it was, the
+    files of later rotations that were not read to one of the `ends`, and the whole file.
     """
     if not (has_tail(at) and input.is_file):
         if input.is_file:
-            input.report("goes on where reading stopped")
+            input.report("is read from where reading stopped")
         return [(input, at)]
     if was_reached(input, options, at):
-        input.report(f"goes on after line {at['line']:,}")
+        input.report(f"is read from line {at['line'] + 1:,}")
         return [(input, at)]
     other = f"than the one that was read up to line {at['line']:,}"
     for path in _beside(input.path or Path()):
@@ -248,7 +246,7 @@ def goes_on(input: Input, options: Options, at: Any, ends: Sequence[Any] = ()) -
 
 
 def put_aside(input: Input, since: int, options: Options, ends: Sequence[Any]) -> list[Part]:
-    """Return the files that a log was rotated into after a time (ns) and that were not read."""
+    """Return the unread files that a log was rotated into after a time (ns)."""
     path = input.path or Path()
     stem, suffix = re.escape(path.stem), re.escape(path.suffix)
     number = r"[._-]\d[\d._T-]*"
@@ -262,7 +260,7 @@ def put_aside(input: Input, since: int, options: Options, ends: Sequence[Any]) -
 
 
 def _beside(path: Path) -> list[Path]:
-    """Return up to 100 other files in the folder whose names begin as this one's, newest first."""
+    """Return up to 100 other files in the folder with the same stem, newest first."""
     with os.scandir(path.parent) as entries:
         found = [
             (entry.stat().st_mtime_ns, path.parent / entry.name)

@@ -1,4 +1,4 @@
-"""A folder as a source: every file in it and in its folders is read once, whenever it came."""
+"""A folder as a source: every file in it and in its folders is read once."""
 
 import os
 import time
@@ -23,7 +23,7 @@ from opelda.errors import InputError
 
 
 class FoundFile(NamedTuple):
-    """A file as it was found."""
+    """A file of a folder."""
 
     name: str  # its path within the folder
     path: str
@@ -31,11 +31,11 @@ class FoundFile(NamedTuple):
 
 
 class Folder(Source):
-    """The files of a folder, in the order of their names; those that come later come after.
+    """The files of a folder, in the order of their names, and later ones in the order of arrival.
 
-    A file is known by its name, size and time of change: one that was written to is another. Where
-    the folder is followed, only full blocks are given, unless patience runs out, and a file must
-    appear whole, as by renaming, or be written without a pause of a second.
+    A file is identified by its name, size and time of change. A followed folder gives full blocks
+    only, unless patience runs out; its files must appear whole, as by renaming, or be written
+    without a pause of a second.
     """
 
     def __init__(
@@ -55,15 +55,15 @@ class Folder(Source):
         self._begun = False
 
     def blocks(self, block_size: int, position: Any = None) -> Iterator[Block]:
-        """Yield the files that were not read yet; full blocks for ever where it is followed."""
+        """Yield the unread files; of a followed folder full blocks, without an end."""
         files = self._found()
         done, begun, at = self._restored(position, files)
         joiner, size, settling = BlockJoiner(block_size), 0, _followed.Settling()
         while True:
-            done &= {file.key for file in files}  # those that are gone are forgotten
+            done &= {file.key for file in files}
             new = sorted(file for file in files if file.key not in done)
             ready = settling.settled(new) if self._follow else new
-            # a partly read file comes first: the position holds one such file
+            # a partly read file is first: the position holds one such file
             waits = begun in {file.name for file in new} - {file.name for file in ready}
             for file in () if waits else sorted(ready, key=lambda file: file.name != begun):
                 at = at if file.name == begun else None
@@ -101,21 +101,21 @@ class Folder(Source):
             return
         if format is not None:
             if at is not None and format.in_lines and not was_reached(input, self.options, at):
-                report(f"{input.label} is another file than it was: all of it is new.")
+                report(f"{input.label} is another file than before: it is read from its beginning.")
                 at = None
             yield from as_wanted(input, format, self.options, at, joiner)
         elif (text := file_text(file.path, self.options)) is not None:
             yield Block(as_series([text]), None, {None: as_series([file.name])})
 
     def _found(self) -> list[FoundFile]:
-        """Return the files that there are."""
+        """Return the existing files."""
         found = []
         for name, path in named_files(self.root):
             if self._follow and is_vocabulary(name):
                 continue
             try:
                 status = os.stat(path)
-            except OSError:  # it is gone again, or a link to nothing
+            except OSError:  # removed meanwhile, or a broken link
                 continue
             key = digest(f"{name}\0{status.st_size}\0{status.st_mtime_ns}".encode())
             found.append(FoundFile(name, path, key))
@@ -124,7 +124,7 @@ class Folder(Source):
     def _restored(
         self, position: Any, files: list[FoundFile]
     ) -> tuple[set[bytes], str | None, Any]:
-        """Return the keys of files that were read, the name of one that was begun, and where."""
+        """Return the keys of the read files, and the partly read file and the position in it."""
         is_first, self._begun = not self._begun, True
         if position is None:
             return set(), None, None
@@ -133,11 +133,11 @@ class Folder(Source):
             begun, of, at = position["file"], position["key"], position["at"]
         except (KeyError, TypeError, ValueError):
             raise InputError(
-                f"{str(position)[:80]!r} is no position in a folder; begin anew."
+                f"{str(position)[:80]!r} is no position in a folder; start without one."
             ) from None
         if is_first:
             n_known = sum(file.key in done for file in files)
-            report(f"{self.label} goes on: {n_known:,} of {len(files):,} files were read already.")
+            report(f"{self.label}: {n_known:,} of {len(files):,} files were read already.")
         same = of is None or any(file.name == begun and file.key.hex() == of for file in files)
         return done, begun, at if has_tail(at) or same else None
 

@@ -1,7 +1,6 @@
 """A file that grows as a source, through every rotation.
 
-Only full blocks are given, so that what is learned does not depend on when one looked; but for what
-has waited for too long (`Patience`).
+It gives full blocks, so that models do not depend on the time of polls, unless patience runs out.
 """
 
 import io
@@ -18,7 +17,7 @@ from opelda.corpus.formats._input import ChangedError, Input
 from opelda.corpus.sources._files import END, Files, as_wanted, goes_on, put_aside
 from opelda.errors import InputError
 
-# Seconds between two looks; a file that was not written to for so long has arrived, or is left.
+# Seconds between two polls, and without a change until a file is complete.
 POLL, SETTLED = 0.5, 1.0
 
 
@@ -39,10 +38,10 @@ class Settling:
 
 
 class HeldFile(Input):
-    """A file that is held open, also when its name goes to another, and that grows.
+    """A growing file that is held open, even when another file gets its name.
 
-    It is read as a pipe is: where it ends, its reader waits for more, until `SETTLED` seconds after
-    its name went to another file. `ChangedError` if it was cut short.
+    It is read like a pipe: at its end a reader waits for more, until another file has had its name
+    for `SETTLED` seconds. A truncated file raises `ChangedError`.
     """
 
     reopens = True
@@ -53,7 +52,7 @@ class HeldFile(Input):
 
     @property
     def seekable(self) -> bool:
-        """Whether one can go to a byte: what is followed is not compressed."""
+        """True: followed files are not compressed."""
         return True
 
     def stat(self) -> os.stat_result:
@@ -73,20 +72,20 @@ class HeldFile(Input):
         return file
 
     def close(self) -> None:
-        """Let go of it."""
+        """Close the file."""
         os.close(self._handle)
 
     def _bytes(self, offset: int) -> Iterator[bytes]:
-        """Yield the bytes from an offset on as they come; an empty piece says that there are none.
+        """Yield the bytes from an offset on; an empty piece says "no data yet".
 
-        What was read last is compared with the file before anything behind it is given.
+        The last bytes are compared with the file before each piece.
         """
         tail = os.pread(self._handle, min(offset, END), max(offset - END, 0))
         since = time.monotonic()
         while True:
             data = os.pread(self._handle, len(tail) + CHUNK, offset - len(tail))
             if len(tail) < min(offset, END) or not data.startswith(tail):
-                raise ChangedError(f"{self.label} was cut short; look for its copy.")
+                raise ChangedError(f"{self.label} was truncated; look for its copy.")
             if len(data) > len(tail):
                 yield data[len(tail) :]
                 offset += len(data) - len(tail)
@@ -106,10 +105,10 @@ class HeldFile(Input):
 
 
 class GrowingFile(Files):
-    """A file of lines that somebody writes to.
+    """A growing file of lines.
 
-    It is held open: when its name goes to another file, what is still written to it is read, until
-    nobody writes any more, and then the other. When it was cut short, the copy is read first.
+    When another file gets its name, the old one is read to its end first. When it is truncated, its
+    copy is read first.
     """
 
     def __init__(self, input: Input, format: Format, options: Options) -> None:
@@ -121,17 +120,17 @@ class GrowingFile(Files):
         if options.encoding not in ("utf-8", "ascii"):
             raise InputError(
                 f"{input.label} cannot be followed in {options.encoding}, only in UTF-8; convert "
-                "what is written to it, as with iconv in a pipe."
+                "its lines, as with iconv in a pipe."
             )
         super().__init__([input], format, options)
         self.input = input
         self.waits = True
-        self._where: Any = None  # the position after the last document in hand
+        self._where: Any = None  # the position after the last document in the joiner
         self._at: Any = None  # in the file that is being read
-        self._since: int | None = None  # what was put aside before that (ns) is no concern of ours
+        self._since: int | None = None  # files rotated before that time (ns) are ignored
 
     def blocks(self, block_size: int, position: Any = None) -> Iterator[Block]:
-        """Yield blocks for ever, full ones unless patience runs out."""
+        """Yield full blocks without an end, smaller ones if patience runs out."""
         joiner = BlockJoiner(block_size)
         left = [(input, at) for _, input, at in self.left(position)]
         while True:
@@ -152,13 +151,13 @@ class GrowingFile(Files):
             left = self._aside()
             if self._since is None:
                 self._leave(held.stat())
-            elif at is None and len(left) > 1:  # it was copied and cut short before it was opened
+            elif at is None and len(left) > 1:  # it was truncated before it was opened
                 held.close()
                 continue
             try:
                 yield from self._read(held, at, joiner)
                 self._leave(held.stat())
-                report(f"{held.label} was rotated; the old file was read to its end before.")
+                report(f"{held.label} was rotated: the old file was read to its end.")
                 left = self._aside()
             except ChangedError:
                 at = self._at
@@ -167,7 +166,7 @@ class GrowingFile(Files):
                 held.close()
 
     def progress(self) -> None:
-        """Return None: nobody knows how much is still to come."""
+        """Return None: the end is unknown."""
 
     def _read(self, input: Input, at: Any, joiner: BlockJoiner) -> Iterator[Block]:
         """Yield the documents of one file, in blocks of the wanted size."""
@@ -179,7 +178,7 @@ class GrowingFile(Files):
         self._note_end(input, self._at)
 
     def _sleep(self, joiner: BlockJoiner) -> Iterator[Block]:
-        """Wait a little; yield before what has waited for long enough."""
+        """Sleep until the next poll; yield documents before if patience runs out."""
         self.patience.meanwhile()
         if self.patience.is_over:
             self.patience.given()
@@ -191,7 +190,7 @@ class GrowingFile(Files):
         self._since = max(self._since or 0, status.st_mtime_ns)
 
     def _aside(self) -> list[tuple[Input, Any]]:
-        """Return the files that were put aside and not read, and then the file itself."""
+        """Return the unread files of rotations, and the file itself."""
         aside = put_aside(self.input, self._since or 0, self.options, self._ends)
         return [*aside, (self.input, None)]
 

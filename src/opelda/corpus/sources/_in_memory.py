@@ -74,13 +74,13 @@ class InMemory(Source):
             yield Block(self.documents[first:after], where, rows_of(self.beside, first, after))
 
     def _first(self, position: Any) -> int:
-        """Return the first row that was not read."""
+        """Return the first unread row."""
         if not isinstance(position, dict):
             return row_number(position)
         row = row_number(position.get("row"))
         if row <= self.documents.shape[0] and self._tail(row) == position.get("tail"):
             return row
-        report(f"{self.label} is not what was read before: all of it is new.")
+        report(f"{self.label} has changed: it is read from its beginning.")
         return 0
 
     def _tail(self, row: int) -> str:
@@ -149,7 +149,7 @@ def _holds_texts(column: pl.Series) -> bool:
 
 
 def _beside_corpus(corpus: Corpus, options: Options) -> Beside:
-    """Return the names and columns that a corpus has, or those that are asked for."""
+    """Return the names and columns of a corpus, or the given ones."""
     table = pl.DataFrame() if corpus.metadata is None else corpus.metadata
     require(table.columns, wanted_columns(options), "The corpus")
     is_all = not options.metadata or AUTO in options.metadata
@@ -163,7 +163,7 @@ def _beside_corpus(corpus: Corpus, options: Options) -> Beside:
 
 
 def as_frame(source: Any) -> pl.DataFrame | None:
-    """Return a table of polars, pandas or Arrow; None where it is none."""
+    """Return a table of polars, pandas or Arrow as polars' table; None for other objects."""
     if not is_table(source):
         return None
     if isinstance(source, pl.LazyFrame):
@@ -180,13 +180,13 @@ def as_frame(source: Any) -> pl.DataFrame | None:
 
 
 def as_documents(source: Any) -> pl.Series | list[Any] | None:
-    """Return a column: texts as a series without nulls, else its values, [] for the missing."""
+    """Return a column's texts without nulls, or its other values, [] for missing ones."""
     if not is_column(source):
         return None
     if package_of(source) == "pyarrow":
         try:
             source = pl.Series(source)
-        except (TypeError, ValueError, pl.exceptions.PolarsError):  # a type that polars has not
+        except (TypeError, ValueError, pl.exceptions.PolarsError):  # a type that polars lacks
             source = np.array([*source.to_pylist(), None], object)[:-1]
     if isinstance(source, pl.Series) and source.dtype in (*TEXTUAL, pl.Null):
         texts = source.cast(pl.String)
@@ -206,8 +206,7 @@ def _distinct(names: list[str]) -> list[str]:
     for name, n_columns in Counter(names).items():
         if n_columns > 1:
             raise InputError(
-                f"The data frame has {n_columns} columns that are called {name!r}; rename all but "
-                "one."
+                f"The data frame has {n_columns} columns that are called {name!r}; rename them."
             )
     return names
 

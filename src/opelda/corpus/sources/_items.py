@@ -32,9 +32,9 @@ from opelda.errors import InputError
 class Items(Source):
     """Documents from an iterable; of a stream (`in_batches`) also mini-batches.
 
-    A position identifies the items before it by their content, or is their number. A stream may
-    get `NOTHING` from an iterable that has no document at the moment. Else the first document that
-    is not empty decides whether all are gensim's bags, and which keys are kept beside records.
+    A position identifies the items before it by their content, or is their number. An iterable of
+    a stream may yield `NOTHING`, which says "no document yet". Without `in_batches` the first
+    non-empty document decides whether all are gensim's bags, and which keys of records are kept.
     """
 
     label = "The iterable"
@@ -50,7 +50,7 @@ class Items(Source):
     ) -> None:
         self.items, self.options, self.words = items, options, words
         self.problems = options.problems
-        self.reopens = iter(items) is not items  # what can be gone through again
+        self.reopens = iter(items) is not items  # not an iterator
         self.waits = not isinstance(items, Sized)
         self.keys: list[str] | None = None  # that records have their text under
         self.kept: dict[str | None, str] = {}  # keys beside them
@@ -62,7 +62,7 @@ class Items(Source):
         self.has_words = words is not None or not self._are_bags
 
     def _peek(self) -> tuple[int, Any]:
-        """Return the number of the first item that is not empty, and that one, or []."""
+        """Return the number of the first non-empty item, and the item, or []."""
         iterator = iter(self.items)
         taken: list[Any] = []
         for item in iterator:
@@ -70,7 +70,7 @@ class Items(Source):
                 taken.append(item)
                 if not is_empty(item):
                     break
-        if not self.reopens:  # a generator: what was taken must be put back
+        if not self.reopens:
             self.items = chain(taken, iterator)
         if not taken or is_empty(taken[-1]):
             return len(taken), []
@@ -108,7 +108,7 @@ class Items(Source):
                 documents = self._documents(run, first)
             except InputError:
                 n_good = 0 if self.reopens else self._n_good(run, first)
-                if 0 < n_good < len(run):  # they will not come again
+                if 0 < n_good < len(run):  # an iterator cannot give them again
                     good, position = run[:n_good], new.position(first + n_good)
                     yield Block(self._documents(good, first), position, self._beside(good))
                 raise
@@ -118,7 +118,7 @@ class Items(Source):
     def _runs(self, items: Iterator[tuple[int, Any]], most: int) -> Iterator[tuple[int, list[Any]]]:
         """Yield runs of documents, and mini-batches alone, with the number of the first item.
 
-        A run ends early where it has waited for long enough, and where the iterable fails or ends.
+        A run ends early if patience runs out, and if the iterable fails or ends.
         """
         run: list[Any] = []
         first = 0
@@ -138,14 +138,14 @@ class Items(Source):
                 if is_batch:
                     yield number, [item]
         except Exception:
-            if run and not self.reopens:  # what came before will not come again
+            if run and not self.reopens:  # an iterator cannot give them again
                 yield first, run
             raise
         if run:
             yield first, run
 
     def _n_good(self, run: list[Any], first: int) -> int:
-        """Return how many documents there are before the first bad one."""
+        """Return the number of documents before the first bad one."""
         for n, one in enumerate(run):
             try:
                 self._documents([one], first + n)
@@ -154,14 +154,14 @@ class Items(Source):
         return len(run)
 
     def _is_batch(self, item: Any) -> bool:
-        """Whether an item is a mini-batch, or no document at all."""
+        """Whether an item is a mini-batch or invalid, and no document."""
         if not self._in_batches or is_document(item):
             return False
-        # bytes, and other iterables that are no documents, are refused where they are counted
+        # other invalid iterables, such as bytes, are refused when they are counted
         return is_matrix(item) or isinstance(item, list | tuple) or not isinstance(item, Iterable)
 
     def _documents(self, run: list[Any], first: int) -> Documents:
-        """Return what is counted: of documents of any kinds, or of one mini-batch."""
+        """Return texts or counts of documents, or of one mini-batch."""
         if self._are_bags:
             return self._bags(run, first)
         item = run[0]
@@ -186,17 +186,17 @@ class Items(Source):
         texts = [isinstance(one, str) for one in documents]
         if any(texts) and all(isinstance(one, str) or is_empty(one) for one in documents):
             return as_series([one if isinstance(one, str) else "" for one in documents])
-        if any(texts):  # left to the tokenizer, but for mistakes
+        if any(texts):  # counted later by the tokenizer; here only checked
             others = [[] if isinstance(one, str) else one for one in documents]
             count_words(others, where, Tokenizer())
             return documents
         return count_words(documents, where, Tokenizer())
 
     def _text_of(self, item: Any, where: str) -> Any:
-        """Return the text of a record; any other document as it is."""
+        """Return the text of a record, and any other document unchanged."""
         if not isinstance(item, Mapping) or not item or self.keys == []:
             return item
-        if self.keys is None:  # the first one decides for all
+        if self.keys is None:  # the first record decides
             self.keys = choose_keys(item, where) if is_record(item) else []
         if not self.keys:
             return item
@@ -216,7 +216,7 @@ class Items(Source):
         return {name: cells([record.get(key) for record in records]) for name, key in kept}
 
     def _bags(self, bags: list[Any], first: int) -> sparse.csr_array:
-        """Count what gensim calls a corpus: lists of (id, count)."""
+        """Return the counts of gensim's lists of (id, count)."""
         for i, item in enumerate(bags, first):
             if not is_bag(item) and not is_empty(item):
                 raise InputError(
@@ -246,23 +246,23 @@ class Items(Source):
 
 
 class SoughtItems:
-    """The items of a source that finds its own positions."""
+    """The items of a source with positions of its own."""
 
     def __init__(self, source: Any, position: Any) -> None:
         if position is not None:
             source.seek(position)
         self._source = source
-        self._positions: dict[int, Any] = {}  # after so many items
+        self._positions: dict[int, Any] = {}  # by the number of items before them
 
     def __iter__(self) -> Iterator[tuple[int, Any]]:
         number = 0
         for item in self._source:
-            # a snapshot, should it be changed; the one before may still be asked for
+            # a copy, as the source may change it; the former position may still be needed
             self._positions = {number: self._positions.get(number)}
             self._positions[number + (item is not NOTHING)] = deepcopy(self._source.position)
             yield number, item
             number += item is not NOTHING
 
     def position(self, n_items: int) -> Any:
-        """Return the position after so many items."""
+        """Return the position after a number of items."""
         return self._positions[n_items]
