@@ -80,7 +80,7 @@ def test_mistakes_in_json_are_one_sentence(cli, corpus_file, text, sentence):
 
 def test_options_that_would_do_nothing_are_refused(cli, corpus_file):
     for options, sentence in (
-        (("--seed-words", "seeds.txt", "--learner", "ml-ope"), "know no seed words"),
+        (("--seed-words", "seeds.txt", "--learner", "ml-ope"), "has no effect with --learner"),
         (("--seed-words", "missing.txt"), "missing.txt cannot be read"),
     ):
         done = cli("fit", corpus_file, "--quiet", *options)

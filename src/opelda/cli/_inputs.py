@@ -47,25 +47,20 @@ class Blocks:
     """A collection over columns that are known, as blocks of counts in constant memory."""
 
     def __init__(
-        self,
-        columns: Columns,
-        sources: list[str],
-        reading: NamelessReading,
-        doing: str = "inferring",
-        **more: Any,
+        self, columns: Columns, sources: list[str], reading: NamelessReading, **more: Any
     ) -> None:
         from opelda.corpus import stream
 
         vocabulary, _, n_jobs = columns
         options = {**reading_options(reading), "vocabulary": vocabulary, "n_jobs": n_jobs, **more}
         self.opened = stream(source_of(sources), batch_size=BLOCK, **options)
-        self._columns, self._doing = columns, doing
+        self._columns = columns
         if vocabulary is None and self.opened.vocabulary is not None:
             raise InputError("The model has numbered columns and no words; give counts.")
 
     def __iter__(self) -> "Iterator[MiniBatch]":
         n_docs, opened = 0, self.opened
-        with reading_bar(self._doing) as progress:
+        with reading_bar() as progress:
             for batch in opened.batches(*self._columns[:2], learn=False):
                 yield batch
                 # shown once it was worked on, not when it was read
@@ -85,7 +80,7 @@ def read_over(columns: Columns, sources: list[str], reading: NamelessReading, **
     from opelda.corpus._matrix import stacked
 
     # not by `read`, which cuts numbered columns to the number that is known
-    blocks = Blocks(columns, sources, reading, "reading", **more)
+    blocks = Blocks(columns, sources, reading, **more)
     found = list(blocks)
     names = [name for block in found for name in block.names or ()]
     kept = [block.metadata for block in found if block.metadata is not None]

@@ -32,7 +32,7 @@ def announce(documents: Any, model: Any, topics: int | None) -> None:
     chosen.append(f"seed {model.random_state}")
     if getattr(model, "preset", None) == "best":
         chosen.append("--preset fast is faster")
-    counted = f"{count(n_docs, 'document')} of {count(n_words, 'word')}{_language(documents)}"
+    counted = f"{count(n_docs, 'document')} of {count(n_words, 'word')}"
     note(f"{counted}: {', '.join(chosen)}.")
     if topics is None and n_docs < 50 * model.n_components:
         fewer = max(2, n_docs // 50)
@@ -41,15 +41,6 @@ def announce(documents: Any, model: Any, topics: int | None) -> None:
     copies = _near_copies(documents, n_docs if schedule.n_sweeps else 20_000)
     if copies:
         note(copies)
-
-
-def _language(documents: Any) -> str:
-    """Return the language of the stop words; an empty text for the user's own list."""
-    from opelda.corpus.text._languages import languages
-
-    words = documents.vocabulary and documents.vocabulary.tokenizer.stop_words
-    name = languages().get(words) if isinstance(words, str) else None
-    return f" ({name.title()} stop words left out)" if name else ""
 
 
 def _near_copies(documents: Any, n: int) -> str:

@@ -16,7 +16,6 @@ from opelda.errors import InputError
     "opelda edit model.opelda --merge 3,17 --merge 4,9,11 -o tidy.opelda",
     "opelda edit model.opelda --remove 5 --remove 8 --in-place",
     "opelda edit model.opelda articles.jsonl --split 7 --into 3 -o finer.opelda",
-    "opelda edit state --merge 3,17 --in-place",
 )
 def edit(
     *,

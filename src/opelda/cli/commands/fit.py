@@ -23,10 +23,6 @@ OUTPUT = "model.opelda"
 @command(
     "opelda fit texts.txt -k 20",
     "opelda fit articles.jsonl.gz -t title -t body -k 50 -o articles.opelda",
-    "opelda fit titles.txt -k 100 --preset fast",
-    "opelda fit docword.nips.txt.gz -k 100 --passes 10 --valid held-out.txt",
-    "opelda fit speeches.txt -k 30 --seed-words seeds.txt",
-    "opelda fit abstracts.txt -k 100 --learner ml-ope",
     "zcat logs.gz | opelda fit - -k 20 --stop-words none --json",
     "opelda fit more.txt --continue articles.opelda",
 )

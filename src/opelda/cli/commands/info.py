@@ -148,9 +148,8 @@ def _about_corpus(thing: str, reading: Reading) -> dict[str, Any]:
     opened = open_source(source_of([thing]), checked_options(**options))
     kind, taken = getattr(opened, "format", None), {}
     if opened.reopens and kind is not None:
-        with warnings.catch_warnings(
-            action="ignore", category=DataWarning
-        ):  # the second reading repeats it
+        # the second reading repeats the warnings
+        with warnings.catch_warnings(action="ignore", category=DataWarning):
             next(opened.blocks(1), None)
         taken = opened.options.taken  # type: ignore[attr-defined]
     limited = replace(reading, limit=reading.limit or 1_000)

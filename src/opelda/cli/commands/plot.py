@@ -31,11 +31,8 @@ OF_DOCUMENTS = {
 
 @command(
     "opelda plot model.opelda -o topics.png",
-    "opelda plot model.opelda -o map.svg --kind map",
     "opelda plot model.opelda -o tree.pdf --kind tree",
     "opelda plot model.opelda articles.jsonl -o years.pdf --time date --unit year",
-    "opelda plot model.opelda articles.jsonl -o trends.svg --effect date --effect section",
-    "opelda plot model.opelda articles.jsonl -o parties.png --by party --only 3 --only 8",
 )
 def plot(
     *,

@@ -13,7 +13,6 @@ from opelda.errors import InputError
 
 @command(
     "opelda search model.opelda articles.jsonl bose einstein condensate",
-    "opelda search model.opelda articles.jsonl --topic 3 -n 20",
     "opelda search model.opelda articles.jsonl court --topic 3",
     "opelda search model.opelda articles.jsonl --like draft.txt --json",
 )
@@ -45,7 +44,7 @@ def search(
         score = with_words(learned, words or None, topic)
     else:
         score = like_texts(learned, [_text(like, reading.encoding)])
-    blocks = Blocks(columns, [corpus], reading, "searching")
+    blocks = Blocks(columns, [corpus], reading)
     found = found_among(numbered(blocks), score, n)
     if as_json:
         print_json({"documents": [asdict(row) for row in found]})

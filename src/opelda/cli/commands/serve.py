@@ -13,7 +13,6 @@ from opelda.errors import InputError
 @command(
     "opelda serve model.opelda",
     "curl localhost:8000/infer -H 'Content-Type: text/plain' -d 'The court heard the appeal'",
-    "opelda serve state --port 8080 --max-loss 0.01",
     "opelda serve model.opelda --corpus articles.jsonl",
 )
 def serve(

@@ -18,10 +18,7 @@ from opelda.errors import InputError
 @command(
     "tail -F access.log | opelda stream - --checkpoint state",
     "opelda stream feed.jsonl --follow --checkpoint state -k 50",
-    "opelda stream incoming/ --follow --checkpoint state -o today.opelda",
     "opelda stream feed.jsonl --follow --checkpoint state --events events.jsonl",
-    "opelda stream feed.jsonl --follow --checkpoint state --serve 127.0.0.1:8000",
-    "opelda topics state --since 1h",
 )
 def stream(
     *,

@@ -18,16 +18,10 @@ RANKS = ("relevance", "probability", "tfidf", "frex", "coherence")
 
 @command(
     "opelda topics model.opelda",
-    "opelda topics model.opelda --lambda 0.4 --words 15",
-    "opelda topics model.opelda --only 3 --only 8 --json",
     "opelda topics model.opelda articles.jsonl --docs 3",
     "opelda topics model.opelda articles.jsonl --time date --unit month --only 3",
-    "opelda topics model.opelda articles.jsonl --by party -o parties.xlsx",
     "opelda topics model.opelda articles.jsonl --effect party --effect date",
     "opelda topics model.opelda --label 17='health care' --label 3=courts",
-    "opelda topics model.opelda articles.jsonl --label-with 'llm -m a-model'",
-    "opelda topics model.opelda --tree",
-    "opelda topics state --since 1h",
 )
 def topics(
     *,

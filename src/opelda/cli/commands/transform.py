@@ -13,9 +13,7 @@ from opelda.errors import InputError
 @command(
     "opelda transform model.opelda new.txt | head",
     "opelda transform model.opelda articles.jsonl -o theta.xlsx",
-    "opelda transform model.opelda articles.jsonl --name-column id -o theta.parquet",
     "opelda transform model.opelda articles.jsonl -o theta.csv.gz --sparse --min-weight 0.05",
-    "opelda transform model.opelda articles.jsonl -o theta.npz --sparse --transform-method exact",
 )
 def transform(
     *,
