@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _LAZY = {
     "_rules": ("ML", "Online", "SCVB0", "SGRLD", "Streaming"),
     "_seeds": ("SeedWarning", "Seeds"),
-    "callbacks": ("BatchReport", "Callback", "EarlyStopping", "Event", "History", "OnEvent"),
+    "callbacks": ("BatchReport", "EarlyStopping", "Event", "History", "OnEvent"),
     "learners": _names.LEARNERS,
     "topic_model": ("TopicModel",),
 }

@@ -99,7 +99,7 @@ class Sweeps:
         # the running average converges to a variance of 39 averaged sweeps
         share, prior = max(0.05, 2.0 / (self.n_made + 1)), state.weights.prior
         if find_word_prior and self.plan.learns_word_prior:
-            prior = by_frequency(likelier_word_prior(counts, self.weight), counts)
+            prior = likelier_word_prior(counts, self.weight)
         if pull is not None and pull.firm:
             counts = pull.at_least(counts)
         with state.lock.writing():
@@ -156,11 +156,12 @@ def too_small() -> InputError:
     )
 
 
-def likelier_word_prior(counts: TokenCounts, weight: float) -> float:
-    """Return the eta that predicts each token best from all other tokens (Minka 2000).
+def likelier_word_prior(counts: TokenCounts, weight: float) -> NDArray[np.float32]:
+    """Return an eta per word, whose mean predicts each token best from all others (Minka 2000).
 
-    It maximises sum_kj n_kj log((n_kj - w + eta) / (n_k - w + V eta)), where w is the weight of a
-    token. A larger eta while drawing separates topics better, but the final topics need less.
+    The mean maximises sum_kj n_kj log((n_kj - w + eta) / (n_k - w + V eta)), where w is the weight
+    of a token. Half of eta is uniform, half proportional to word frequency. A larger eta while
+    drawing separates topics better, but the final topics need less.
     """
     cells, times = counts.sizes()
     n, n_words = np.ldexp(cells.astype(np.float64), -counts.shift), counts.n_words
@@ -172,11 +173,6 @@ def likelier_word_prior(counts: TokenCounts, weight: float) -> float:
         if not expected > 0:
             break
         eta = min(max(eta * float(found / expected), least), most)
-    return eta
-
-
-def by_frequency(eta: float, counts: TokenCounts) -> NDArray[np.float32]:
-    """Return an eta per word with the same mean: half uniform, half by word frequency."""
     seen = counts.word_sums + 1e-9
     spread: NDArray[np.float32] = (0.5 * eta * (1.0 + seen / seen.mean())).astype(np.float32)
     return spread

@@ -12,7 +12,7 @@ import warnings
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 from opelda._validation import number, whole
 from opelda.errors import InputError
@@ -89,13 +89,6 @@ class BatchReport:
     events: tuple[Event, ...] = ()
     n_run: int = 1
     n_runs: int = 1
-
-
-class Callback(Protocol):
-    """A function that takes a `BatchReport` and returns True to stop learning."""
-
-    def __call__(self, report: BatchReport, /) -> bool | None:
-        """Handle an update; return True to stop."""
 
 
 @dataclass(eq=False)
