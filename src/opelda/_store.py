@@ -40,25 +40,41 @@ def write(
     >>> read(path, kind="example", newest=1)
     ({'x': array([0, 1, 2])}, {'alpha': 0.1}, 1)
     """
-    # widest first, which aligns every array
-    names = sorted(arrays, key=lambda name: (-arrays[name].itemsize, name))
+    # safetensors' own writer has a random order of metadata, and a kill leaves its temporary file
     try:
         text = _to_text(dict(header))
         if json.loads(text) != header:
             raise ValueError("keys must be strings, and sequences lists")
     except (TypeError, ValueError, RecursionError) as error:
         raise InputError(f"The header cannot be written as JSON: {error}.") from None
-    metadata = {"kind": kind, "version": str(version), "header": text}
-    table = _table(metadata, {name: arrays[name] for name in names})
+    contents: Any = {"__metadata__": {"kind": kind, "version": str(version), "header": text}}
+    end = 0
+    # widest first, which aligns every array
+    names = sorted(arrays, key=lambda name: (-arrays[name].itemsize, name))
+    for name in names:
+        array = arrays[name]
+        code = CODES.get(array.dtype.newbyteorder("="))
+        if code is None:
+            allowed = ", ".join(map(str, CODES))
+            raise InputError(f"Array {name!r} has type {array.dtype}; convert it to {allowed}.")
+        offsets = [end, end + array.nbytes]
+        contents[name] = {"dtype": code, "shape": list(array.shape), "data_offsets": offsets}
+        end = offsets[1]
+    table = _to_text(contents).encode()
+    if len(table) > 10_000_000:
+        raise InputError(
+            f"The header takes {len(table):,} bytes, more than 10,000,000; put what is large into "
+            "an array."
+        )
+    table += b" " * (-len(table) % 8)
     target = as_path(path)
     try:
         if target.exists() and not target.is_file():
             raise ModelFileError(f"{str(path)!r} is not a file; give another path.")
         with replacing(target) as [file]:
-            file.write(table)
+            file.write(len(table).to_bytes(8, "little") + table)
             for name in names:
-                code = CODES[arrays[name].dtype.newbyteorder("=")]
-                file.write(np.asarray(arrays[name], TYPES[code], "C").data)
+                file.write(np.asarray(arrays[name], TYPES[contents[name]["dtype"]], "C").data)
     except OSError as error:
         missing = isinstance(error, FileNotFoundError)
         reason = f"there is no folder {str(target.parent)!r}" if missing else _reason(error)
@@ -82,8 +98,24 @@ def read(
             raise ModelFileError(f"{str(source)!r} is not an {kind} file; give the path of one.")
         # a mapped file that shrinks would kill the process
         with opened(source, "numpy", backend="pread") as file:
-            header, version = _read_header(file.metadata() or {}, source, kind, newest)
-            return {name: _read_array(file, name) for name in sorted(file.keys())}, header, version
+            metadata = file.metadata() or {}
+            found, version = metadata.get("kind"), metadata.get("version", "")
+            if found != kind:
+                said = "missing metadata" if found is None else f"it is {found[:40]!r}"
+                raise ValueError(f"{said}: not an {kind}")
+            if not re.fullmatch("[1-9][0-9]{0,8}", version):
+                raise ValueError("its version is not a number")
+            if int(version) > newest:
+                raise ModelFileError(
+                    f"{str(source)!r} was made by a newer opelda (version {version} of {kind} "
+                    f"files, this one reads up to {newest}); upgrade opelda."
+                )
+            header = json.loads(metadata.get("header", ""))
+            if not isinstance(header, dict):
+                raise ValueError("its header is not a JSON object")
+            _to_text(header)  # refuses numbers that are not finite
+            arrays = {name: _read_array(file, name) for name in sorted(file.keys())}
+            return arrays, header, int(version)
     except ModelFileError:
         raise
     except OSError as error:
@@ -94,50 +126,6 @@ def read(
             f"{str(source)!r} is damaged or not an {kind} file ({_reason(error)}); "
             "check the path, or copy or save the file again."
         ) from error
-
-
-def _table(metadata: dict[str, str], arrays: Mapping[str, NDArray[Any]]) -> bytes:
-    """Return everything before the data: metadata, types, shapes and offsets."""
-    # safetensors' own writer has a random order of metadata, and a kill leaves its temporary file
-    contents: dict[str, Any] = {"__metadata__": metadata}
-    end = 0
-    for name, array in arrays.items():
-        code = CODES.get(array.dtype.newbyteorder("="))
-        if code is None:
-            allowed = ", ".join(map(str, CODES))
-            raise InputError(f"Array {name!r} has type {array.dtype}; convert it to {allowed}.")
-        offsets = [end, end + array.nbytes]
-        contents[name] = {"dtype": code, "shape": list(array.shape), "data_offsets": offsets}
-        end = offsets[1]
-    text = _to_text(contents).encode()
-    if len(text) > 10_000_000:
-        raise InputError(
-            f"The header takes {len(text):,} bytes, more than 10,000,000; put what is large into "
-            "an array."
-        )
-    text += b" " * (-len(text) % 8)
-    return len(text).to_bytes(8, "little") + text
-
-
-def _read_header(
-    metadata: Mapping[str, str], source: Path, kind: str, newest: int
-) -> tuple[dict[str, Any], int]:
-    found, version = metadata.get("kind"), metadata.get("version", "")
-    if found != kind:
-        said = "missing metadata" if found is None else f"it is {found[:40]!r}"
-        raise ValueError(f"{said}: not an {kind}")
-    if not re.fullmatch("[1-9][0-9]{0,8}", version):
-        raise ValueError("its version is not a number")
-    if int(version) > newest:
-        raise ModelFileError(
-            f"{str(source)!r} was made by a newer opelda (version {version} of {kind} files, this "
-            f"one reads up to {newest}); upgrade opelda."
-        )
-    header = json.loads(metadata.get("header", ""))
-    if not isinstance(header, dict):
-        raise ValueError("its header is not a JSON object")
-    _to_text(header)  # refuses numbers that are not finite
-    return header, int(version)
 
 
 def _read_array(file: Any, name: str) -> NDArray[Any]:

@@ -232,7 +232,6 @@ def test_topics_that_are_learned_anew_are_judged_anew():
         lambda arrays, said: arrays.update({"watch.sums": arrays["watch.sums"][:1]}),
         lambda arrays, said: arrays["watch.score"].fill(np.nan),
         lambda arrays, said: arrays["watch.points.words"].fill(10**6),
-        lambda arrays, said: arrays["watch.points.documents"].__setitem__(0, 10**9),
         lambda arrays, said: said.update(spacing=0),
         lambda arrays, said: said.update(n_judged=10**6),
         lambda arrays, said: said.update(events=[{"kind": "odd"}]),
