@@ -19,6 +19,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from opelda import TopicModel
 from opelda.corpus import read
 from opelda.report import _retrieval
+from opelda.report._document_blocks import DocumentBlock
 
 PARTS = {"words": 0.0, "both": _retrieval.OF_MIXTURES, "mixtures": 1.0}
 
@@ -63,7 +64,8 @@ def scores(model, X, texts):
     found = {}
     for name, part in PARTS.items():
         _retrieval.OF_MIXTURES = part
-        found[name] = np.concatenate([rows for _, rows in _retrieval.like_texts(model, texts)(X)])
+        score = _retrieval.like_texts(model, texts)
+        found[name] = np.concatenate([rows for _, rows in score(DocumentBlock(0, X))])
     return found
 
 
