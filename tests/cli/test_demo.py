@@ -32,7 +32,7 @@ def test_it_prints_topics_an_example_and_what_to_do_next(process, cli):
     for part in ("Certified", "gap", "docs/s", "opelda fit", "opelda topics", "opelda transform"):
         assert part in done.stdout
     again = cli(*SMALL).out
-    assert again.split("gathering")[0] == done.stdout.split("gathering")[0]
+    assert again.split("learning")[0] == done.stdout.split("learning")[0]
 
 
 def test_the_model_is_saved(cli, tmp_path, texts):
@@ -40,7 +40,7 @@ def test_the_model_is_saved(cli, tmp_path, texts):
     assert done.code == 0, done.err
     model = opelda.load(tmp_path / "m.opelda")
     assert f"of {len(texts):,} docstrings from" in done.out
-    assert "saved as   m.opelda" in done.out
+    assert "saved as  m.opelda" in done.out
     for row in topic_table(model, 8):
         assert " ".join(row.words[:3]) in done.out
 

@@ -2,7 +2,6 @@
 
 import sys
 from dataclasses import replace
-from itertools import pairwise
 from textwrap import shorten
 from time import perf_counter
 from typing import Any, cast
@@ -57,17 +56,14 @@ def demo(
     model = opelda.TopicModel(n_components, preset=cast("Any", preset), random_state=random_state)
     on_machine(model, n_jobs, engine)
     model._schedule()  # rejects an unknown preset before anything is gathered
-    times = [perf_counter()]
     try:
         with terminal.reading_bar("gathering docstrings") as bar:
             texts = docstrings(limit, progress=None if bar is None else lambda n: bar(n, n, limit))
         if not texts:
             raise InputError("This Python's library and packages have no docstrings.")
-        times.append(perf_counter())
-        corpus = count_words(texts, n_jobs)
-        times.append(perf_counter())
+        corpus, begun = count_words(texts, n_jobs), perf_counter()
         model.set_params(callbacks=learning_display()).fit(corpus)
-        times.append(perf_counter())
+        seconds = perf_counter() - begun
     except KeyboardInterrupt:
         raise StoppedError("stopped; nothing was written.") from None
     if path is not None:
@@ -81,18 +77,13 @@ def demo(
     terminal.print_line()
     _print_example(certified_example(model, corpus, texts), words)
     terminal.print_line()
-    schedule = model._schedule(n_docs)
+    schedule, rate = model._schedule(n_docs), n_docs / max(seconds, 1e-9)
     sweeps = f" and {count(schedule.n_sweeps, 'closing sweep')}" if schedule.n_sweeps else ""
-    seconds = [later - earlier for earlier, later in pairwise(times)]
-    details = {
-        "gathering": count(n_docs, "docstring"),
-        "counting": f"{count(n_words, 'word')}, {count(corpus.X.sum(), 'token')}",
-        "learning": f"preset {preset}: {count(schedule.n_passes, 'pass', 'passes')}{sweeps}, "
-        f"{n_docs / max(seconds[-1], 1e-9):,.0f} docs/s",
-    }
+    passes = f"{count(schedule.n_passes, 'pass', 'passes')}{sweeps}"
+    taken = terminal.duration(seconds)
     facts = [
-        (name, f"{terminal.duration(taken)}, {details[name]}")
-        for name, taken in zip(details, seconds, strict=True)
+        ("words", f"{n_words:,} ({count(corpus.X.sum(), 'token')})"),
+        ("learning", f"{taken}, preset {preset}: {passes}, {rate:,.0f} docs/s"),
     ]
     terminal.print_facts(facts if path is None else [*facts, ("saved as", str(path))])
     if page is not None:
