@@ -112,12 +112,9 @@ def rows_of(batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
 
 def record(kind: int, part: int, *arrays: NDArray[Any]) -> pa.RecordBatch:
     """Return one row of that kind, with arrays as bytes."""
-    columns = [np.ascontiguousarray(array).tobytes() for array in arrays]
-    columns += [b""] * (len(BYTES) - len(columns))
-    parts = [pa.array([kind], pa.int8()), pa.array([part], pa.int64())]
-    return pa.RecordBatch.from_arrays(
-        [*parts, *(pa.array([column], pa.binary()) for column in columns)], schema=ARROW
-    )
+    columns = (np.ascontiguousarray(array).tobytes() for array in arrays)
+    row = dict.fromkeys(BYTES, b"") | dict(zip(BYTES, columns, strict=False))
+    return pa.RecordBatch.from_pylist([{"kind": kind, "part": part, **row}], schema=ARROW)
 
 
 def offsets(lengths: NDArray[np.integer]) -> NDArray[np.int64]:

@@ -104,14 +104,11 @@ class LDAModel(Model, LDAParams, MLReadable, MLWritable):  # type: ignore[misc] 
         topics, words = model.components_, model._learned().vocabulary
         n = min(maxTermsPerTopic, topics.shape[1])
         order = np.argsort(-topics, axis=1, kind="stable")[:, :n]
-        rows: list[Any] = [
-            (k, order[k].tolist(), topics[k, order[k]].astype(float).tolist())
-            for k in range(len(topics))
-        ]
+        weights = np.take_along_axis(topics, order, axis=1).astype(float).tolist()
+        rows: list[Any] = list(zip(range(len(topics)), order.tolist(), weights, strict=True))
         schema = "topic int, termIndices array<int>, termWeights array<double>"
         if words is not None:
-            named = words.words
-            rows = [(*row, [named[j] for j in row[1]]) for row in rows]
+            rows = [(*row, [words.words[j] for j in row[1]]) for row in rows]
             schema += ", terms array<string>"
         return SparkSession.active().createDataFrame(rows, schema)
 
@@ -208,10 +205,6 @@ class LDAEvaluator(Evaluator, DefaultParamsReadable, DefaultParamsWritable):  # 
             )
         log_probability, n_tokens = summed_scores(dataset.select(f"`{name}`.*"))
         return log_probability / n_tokens
-
-    def isLargerBetter(self) -> bool:  # noqa: N802
-        """Return True."""
-        return True
 
 
 class ModelWriter(MLWriter):  # type: ignore[misc]  # untyped
