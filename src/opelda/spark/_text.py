@@ -64,13 +64,10 @@ def find_vocabulary(
     grouped = counted.groupBy("word").agg(added("df").alias("df"), added("total").alias("total"))
     enough = min_df if isinstance(min_df, int) else min_df * n_docs
     with explained():
-        found = grouped.where(col("df") >= enough).toArrow()
-    words = found.column("word").to_pylist()
-    order = sorted(range(len(words)), key=words.__getitem__)
-    words = [words[i] for i in order]
-    df, total = (found.column(name).to_numpy()[order] for name in ("df", "total"))
+        found = pl.DataFrame(grouped.where(col("df") >= enough).toArrow()).sort("word")
+    df, total = found["df"].to_numpy(), found["total"].to_numpy()
     keep = found_words(df, total, n_docs, min_df, _as_bound(max_df), max_features)
-    kept = [word for word, stays in zip(words, keep.tolist(), strict=True) if stays]
+    kept = found["word"].filter(keep).to_list()
     return Vocabulary.known(kept, df[keep], tokenizer=tokenizer)
 
 
