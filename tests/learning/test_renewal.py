@@ -11,10 +11,10 @@ from opelda import TopicModel
 from opelda.corpus import Vocabulary
 from opelda.engines import CPUEngine
 from opelda.engines.seam import FRACTION_SHIFT, HostWeights, Rows, TokenCounts
-from opelda.learning.streaming import _renewal, _window
+from opelda.learning.streaming import _window
 from opelda.learning.streaming import _window_sweeps as _stream_sweeps
-from opelda.learning.streaming._renewal import give, new_theme
 from opelda.learning.streaming._window import Assignments, Window
+from opelda.learning.streaming._window_sweeps import give, new_theme
 
 THEMES = [[f"{name}{n}" for n in range(10)] for name in ("tea", "sea", "law", "sun", "art", "ice")]
 N_OLD, N_NEW = 2000, 400
@@ -181,7 +181,7 @@ def test_words_burst_that_are_clearly_more_often_in_new_documents(rng):
     same = (old + new) / (n_old + n_new)
     ratio = log_likelihood(old / n_old, new / n_new) - log_likelihood(same, same)
     clearly = (new >= 20) & (new / n_new > 2 * old / n_old) & (ratio > 20)
-    words, usual = _renewal._bursting(made, n_old)
+    words, usual = _stream_sweeps._bursting(made, n_old)
     assert words.tolist() == np.flatnonzero(clearly).tolist()
     assert 3 < len(words) < np.count_nonzero(new / n_new > 2 * old / n_old) - 3
     assert usual == pytest.approx(old[words] / old.sum())
@@ -219,8 +219,8 @@ def test_a_topic_that_is_given_away_leaves_its_words_to_others(rng):
     former = weights.host().rows.copy()
     cells = sparse.csr_array(rng.integers(0, 5, (61, 6)))
     window = Window(np.full(6, 0.1), TokenCounts(cells, FRACTION_SHIFT), [kept])
-    theme = _renewal.Theme(
-        theme.words, theme.tokens, theme.n_docs, theme.share, 3, _renewal._heirs(former, 3)
+    theme = _stream_sweeps.Theme(
+        theme.words, theme.tokens, theme.n_docs, theme.share, 3, _stream_sweeps._heirs(former, 3)
     )
     after, made = give(theme, window, weights.host())
     assert (after.kept.topics[theme.tokens] == 3).all()
@@ -262,4 +262,4 @@ def test_heirs_are_the_largest_of_the_others(rng):
     for topic in range(7):
         without = rows.copy()
         without[:, topic] = -1
-        assert (_renewal._heirs(rows, topic) == without.argmax(axis=1)).all()
+        assert (_stream_sweeps._heirs(rows, topic) == without.argmax(axis=1)).all()

@@ -18,7 +18,7 @@ from opelda.learning._rules import ML
 from opelda.learning._seeds import N_TOP, is_uncovered
 from opelda.learning._state import check_words_rest
 from opelda.learning._transform import ReadsTopics, heaviest_words
-from opelda.learning.editing._topic_labels import changed_labels
+from opelda.learning.editing._edit import changed_labels
 from opelda.metrics._top_words import label_topics
 
 

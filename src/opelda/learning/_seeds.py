@@ -23,7 +23,7 @@ from opelda._validation import number
 from opelda.corpus import Tokenizer, Vocabulary
 from opelda.engines import seam
 from opelda.errors import DataWarning, InputError, warn
-from opelda.learning.editing._topic_labels import changed_labels
+from opelda.learning.editing._edit import changed_labels
 
 SEED_STRENGTH = 0.1
 N_TOP = 20  # top words of a topic that must include its seed words

@@ -16,7 +16,7 @@ from opelda.engines.seam import Weights
 from opelda.errors import InputError
 from opelda.learning._curve import CURVE, Curve
 from opelda.learning._part import COHERENCE, STABILITY, Part
-from opelda.learning.editing._topic_labels import LABELS
+from opelda.learning.editing._edit import LABELS
 from opelda.learning.streaming._watch import WATCH, Watch
 from opelda.learning.streaming._window import WINDOW, Window
 

@@ -16,8 +16,7 @@ from opelda.errors import InputError
 from opelda.learning._seeds import renumbered
 from opelda.learning._state import State, learns_alone
 from opelda.learning._transform import ReadsTopics
-from opelda.learning.editing._edit import Edit
-from opelda.learning.editing._topic_labels import topic_number
+from opelda.learning.editing._edit import Edit, topic_number
 from opelda.learning.streaming._window import Assignments
 
 P = ParamSpec("P")

@@ -22,7 +22,7 @@ from opelda._word_ranking import LAMBDA, Rank, ranked, word_labels
 from opelda.corpus._word_columns import unpack_words
 from opelda.errors import ModelFileError
 from opelda.learning._part import STABILITY, Arrays, Header, Part
-from opelda.learning.editing._topic_labels import LABELS
+from opelda.learning.editing._edit import LABELS
 
 KIND = "opelda model"
 FORMAT = 2
