@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from threading import Thread
 from typing import Any
 
+import httptools  # noqa: F401  # uvicorn would look for it when it runs
 import uvicorn
 from starlette.requests import Request
 from starlette.responses import Response
