@@ -38,14 +38,11 @@ def save(model: Any, path: str | PathLike[str], *, documents: bool = True) -> No
 
     Examples
     --------
-    >>> import os, tempfile, opelda
-    >>> from opelda.corpus import generate
-    >>> X = generate(200, n_words=50, n_topics=3).X
-    >>> model = opelda.OnlineOPE(3, random_state=0).fit(X)
-    >>> path = os.path.join(tempfile.mkdtemp(), "topics.opelda")
-    >>> opelda.save(model, path)
-    >>> bool((opelda.load(path).transform(X) == model.transform(X)).all())
-    True
+    >>> import tempfile, opelda
+    >>> path = tempfile.mkdtemp() + "/topics.opelda"
+    >>> opelda.save(opelda.OnlineOPE(2, random_state=0).fit([[4, 1], [0, 3]]), path)
+    >>> opelda.load(path).components_.shape
+    (2, 2)
     """
     check_own(model, "save takes")
     check_is_fitted(model)

@@ -101,10 +101,6 @@ class Learner(EditsTopics, LearnsStreams, BaseEstimator):  # type: ignore[misc] 
             Documents to score while learning, for callbacks.
         validate_every : int
             Updates between two scores.
-
-        Returns
-        -------
-        self
         """
         if self.n_runs == 1:
             self._fit(X, vocabulary, validation, validate_every)

@@ -35,7 +35,13 @@ class Listeners:
     """The user's callbacks, and a display of progress if `verbose` asks for it."""
 
     def __init__(self, callbacks: Any = None, verbose: int = 0) -> None:
-        self._listeners = _as_list(callbacks)
+        try:
+            self._listeners = [callbacks] if callable(callbacks) else list(callbacks or ())
+        except TypeError:
+            raise InputError(f"must be callables, got {callbacks!r}.", "callbacks") from None
+        for i, each in enumerate(self._listeners):
+            if isinstance(each, type) or not callable(each):
+                raise InputError(f"callbacks[{i}] cannot be called with a report: {each!r}.")
         display = progress(verbose)
         if display is not None:
             self._listeners.insert(0, display)  # before callbacks, which may fail
@@ -62,17 +68,6 @@ class Listeners:
         answers = [listener(report) for listener in self._listeners]
         # lambdas return arbitrary values: only True stops
         return any(isinstance(answer, bool | np.bool_) and bool(answer) for answer in answers)
-
-
-def _as_list(callbacks: Any) -> list[Any]:
-    try:
-        listeners = [callbacks] if callable(callbacks) else list(callbacks or ())
-    except TypeError:
-        raise InputError(f"must be callables, got {callbacks!r}.", "callbacks") from None
-    for index, listener in enumerate(listeners):
-        if isinstance(listener, type) or not callable(listener):
-            raise InputError(f"callbacks[{index}] cannot be called with a report: {listener!r}.")
-    return listeners
 
 
 class Run(NamedTuple):

@@ -119,10 +119,9 @@ class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which 
         return self.vocabulary_.n_dropped
 
     def transform(self, X: Any) -> Any:
-        """Infer the topic mixtures of documents.
+        """Infer the topic mixtures of documents, by `transform_method` and `max_loss`.
 
-        A mixture depends only on the document, the topics and the seed. See the parameters
-        `transform_method` and `max_loss`.
+        A mixture depends only on the document, the topics and the seed.
 
         Parameters
         ----------
@@ -143,12 +142,7 @@ class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which 
         return seam.where_it_was(theta.astype(dtype, copy=False), X)
 
     def infer(self, X: Any) -> Inference:
-        """Infer the mixtures of `transform` with certificates, as `opelda.inference.infer` does.
-
-        Parameters
-        ----------
-        X : as for `transform`
-        """
+        """Infer the mixtures of `transform`, with certificates as of `opelda.inference.infer`."""
         _, found, task = self._inferred(X, seam.EVERYTHING, seam.SPARSE)
         return as_inference(found, task, self.sparse_output, X)
 
@@ -189,15 +183,14 @@ class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which 
     ) -> float:
         """Return the mean log predictive probability of held-out tokens over documents.
 
-        Random splits observe 70% of each document's tokens and predict the rest.
+        Each of `n_splits` random splits observes 70% of a document's tokens and predicts the rest.
 
         Parameters
         ----------
-        X : array or sparse matrix (D, V)
+        X : as for `transform`
         y : ignored
         method : str, Method or None
-            The inference method. None: that of `transform`, including `max_loss`. Name a method to
-            compare models that transform by different methods.
+            The inference method, for comparing models; None: that of `transform`, and `max_loss`.
         n_splits : int
         """
         self._check_topics(self._learned())

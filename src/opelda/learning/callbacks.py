@@ -172,12 +172,10 @@ class History:
     Examples
     --------
     >>> from opelda import OnlineOPE
-    >>> from opelda.corpus import generate
-    >>> X = generate(500, n_words=60, n_topics=3, separated=True).X
     >>> history = History()
-    >>> model = OnlineOPE(3, batch_size=100, callbacks=[history]).fit(X)
+    >>> model = OnlineOPE(2, batch_size=2, callbacks=[history]).fit([[4, 1], [0, 3], [2, 2]])
     >>> history.to_dict()["n_docs"]
-    [100, 200, 300, 400, 500]
+    [2, 3]
     """
 
     def __init__(self, max_length: int | None = None, *, gap: bool = True) -> None:

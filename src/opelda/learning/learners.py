@@ -38,11 +38,8 @@ PARAMETERS = """
 EXAMPLES = """    Examples
     --------
     >>> from opelda import {name}
-    >>> from opelda.corpus import generate
-    >>> X = generate(500, n_words=60, n_topics=3, separated=True).X
-    >>> model = {name}(n_components=3, batch_size=50, random_state=0).fit(X)
-    >>> model.components_.shape, model.transform(X).shape
-    ((3, 60), (500, 3))"""
+    >>> {name}(n_components=2, random_state=0).fit([[4, 1], [0, 3]]).components_.shape
+    (2, 2)"""
 
 
 def documented(cls: Class) -> Class:

@@ -64,14 +64,11 @@ class TopicModel(Learner):
         documents; "fast": Online-OPE with larger steps than the paper's; "paper": the settings of
         `OnlineOPE`.
     inference : str, Method or None
-        A method of `opelda.inference`, or its name. None: ``OPE(n_iter=20)``; preset "paper":
-        ``OPE(n_iter=50)``; rule "scvb0": ``CVB0(burn_in=1, n_samples=1)``. The rule "sgrld" takes
-        no method.
+        A method of `opelda.inference`, or its name. None: ``OPE(n_iter=20)``; preset "paper": 50
+        iterations; rule "scvb0": ``CVB0(burn_in=1, n_samples=1)``. The rule "sgrld" takes none.
     learning : {"ml", "online", "streaming", "scvb0", "sgrld"}, rule or None
-        The update rule: regularised maximum likelihood, stochastic variational inference,
-        streaming Bayes, stochastic CVB0 or stochastic gradient Riemannian Langevin dynamics
-        (docs/learning.md). Rule objects of `opelda.learning` have step sizes and a start:
-        ``Online(decay=0.7, offset=64)``. Model files cannot store a rule of your own
+        The update rule (docs/learning.md). Rule objects of `opelda.learning` have step sizes and a
+        start: ``Online(decay=0.7, offset=64)``. Model files cannot store a rule of your own
         (docs/contributing-a-method.md). None: "online", with decay .6, offset 10 and a start from
         documents; preset "paper": .9, 1, random.
     doc_topic_prior : number, vector (K,) or None
@@ -96,17 +93,16 @@ class TopicModel(Learner):
     seeds : mapping from str to lists of words, Seeds or None
         Seed words by topic name (docs/seeds.md): the first topics, in this order, start from
         documents with these words, and keep name, number and theme (in streams without sweeps, not
-        always the theme). Words are looked up unchanged, then as the vocabulary's tokenizer changes
-        them; they may be names or numbers of columns. ``Seeds(words, strength=...)`` sets the
-        weight of the words.
+        always the theme). Words may be numbers of columns. ``Seeds(words, strength=...)`` sets
+        their weight.
     transform_method : str, Method or None
         The inference method of `transform`: a name, a method object, or "same" for `inference`.
         None: `inference`, but EM instead of OPE or None: its mixtures predict unseen words better
         and cost less.
     max_loss : float, PerToken or None
         Largest loss of likelihood in `transform`, `infer` and `score`: nats per document, or
-        ``PerToken(0.01)`` nats per token. `opelda.inference.Exact` replaces other mixtures by the
-        optimum, which may predict new words of short texts worse: compare `score`. None: no limit.
+        ``PerToken(0.01)`` nats per token. The optimum (`opelda.inference.Exact`) replaces other
+        mixtures; it may predict new words of short texts worse. None: no limit.
     sparse_output : bool
         Return mixtures of `transform` and `infer` as CSR arrays, which are small if most topics
         have no share, as with ``transform_method="exact"``.
@@ -136,16 +132,10 @@ class TopicModel(Learner):
     Examples
     --------
     >>> from opelda import TopicModel
-    >>> from opelda.corpus import generate
-    >>> from opelda.inference import FW
-    >>> X = generate(500, n_words=60, n_topics=3, separated=True).X
-    >>> model = TopicModel(3, inference=FW(n_iter=20), learning="ml", batch_size=50, random_state=0)
-    >>> model.fit(X).transform(X).shape
-    (500, 3)
     >>> texts = ["the green tea", "black tea with milk", "red wine", "a dry white wine"] * 50
     >>> drinks = TopicModel(3, seeds={"wine": ["wine"], "tea": ["tea"]}, random_state=0)
-    >>> drinks.fit(texts).topic_labels_[:2]
-    ['wine', 'tea']
+    >>> drinks.fit(texts).topic_labels_[:2], drinks.transform(texts).shape
+    (['wine', 'tea'], (200, 3))
     """
 
     preset: Literal["best", "fast", "paper"] = "best"
