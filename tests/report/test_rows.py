@@ -1,16 +1,13 @@
 """Tables: sequences of rows, data frames, and what people see of them."""
 
-import builtins
 from dataclasses import asdict, dataclass
 from html.parser import HTMLParser
 
 import pandas as pd
 import polars as pl
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opelda.errors import InputError
 from opelda.report import topic_table
 from opelda.report.rows import ROWS_SHOWN, DocumentRow, Table
 
@@ -102,16 +99,3 @@ def test_parts_of_a_table_are_tables():
     table = topic_table([[0.5, 0.5]] * 4)
     assert isinstance(table[1:3], Table)
     assert [row.topic for row in table[::-1]] == [3, 2, 1, 0]
-
-
-def test_pandas_may_be_missing(monkeypatch):
-    real = builtins.__import__
-
-    def without(name, *args, **options):
-        if name == "pandas":
-            raise ImportError(name)
-        return real(name, *args, **options)
-
-    monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(InputError, match=r"^to_pandas needs pandas.*\.$"):
-        topic_table([[1.0]]).to_pandas()

@@ -57,11 +57,10 @@ def time_bins(times: Sequence[Any], unit: str | None = None) -> TimeBins:
         )
         # times that are all at the beginning of longer ones have no finer meaning
         unit = next(each for each in reversed(UNITS) if sizes[each] == n_bins)
-    starts = sorted({start_of(moment, unit) for moment in known})
-    number = {start: i for i, start in enumerate(starts)}
-    index = [-1 if moment is None else number[start_of(moment, unit)] for moment in moments]
+    keys = [None if moment is None else start_of(moment, unit) for moment in moments]
+    starts = sorted({key for key in keys if key is not None})
     labels = [label_of(start, unit) for start in starts]
-    return TimeBins(unit, labels, starts, np.array(index, np.intp))
+    return TimeBins(unit, labels, starts, _places(starts, keys))
 
 
 def group_bins(labels: Sequence[Any], most: int) -> tuple[list[str], NDArray[np.intp]]:
@@ -71,8 +70,12 @@ def group_bins(labels: Sequence[Any], most: int) -> tuple[list[str], NDArray[np.
     if not counted:
         raise InputError("No document has a group; look at the column.")
     names = sorted(counted, key=lambda name: (-counted[name], name))[:most]
-    number = {name: i for i, name in enumerate(names)}
-    return names, np.array([-1 if x is None else number.get(x, -1) for x in known], np.intp)
+    return names, _places(names, known)
+
+
+def _places(bins: list[Any], keys: list[Any]) -> NDArray[np.intp]:
+    number = {key: i for i, key in enumerate(bins)}
+    return np.array([number.get(key, -1) for key in keys], np.intp)
 
 
 def _listed(values: Any) -> list[Any]:

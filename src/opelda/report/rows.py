@@ -11,7 +11,6 @@ from dataclasses import MISSING, dataclass, fields
 from typing import Any, Generic, TypeVar, get_type_hints
 
 from opelda._names import printable
-from opelda.errors import InputError
 
 Row = TypeVar("Row")
 
@@ -195,12 +194,8 @@ class Table(Sequence[Row], Generic[Row]):
 
     def to_pandas(self) -> Any:
         """Return a pandas data frame; pandas must be installed."""
-        try:
-            import pandas as pd  # type: ignore[import-untyped]
-        except ImportError:
-            raise InputError(
-                "to_pandas needs pandas, which is not installed; install it, or use to_polars()."
-            ) from None
+        import pandas as pd  # type: ignore[import-untyped]
+
         return pd.DataFrame(self._by_column(), columns=self.columns)
 
     def _by_column(self) -> dict[str, list[Any]]:
