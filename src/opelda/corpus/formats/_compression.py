@@ -94,8 +94,8 @@ class ByteStream(io.RawIOBase):
     At an empty piece, which says "no data yet", a read returns None.
     """
 
-    def __init__(self, pieces: Iterator[bytes], close: Callable[[], None] = lambda: None) -> None:
-        self._pieces, self._close = pieces, close
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces = pieces
         self._ready = memoryview(b"")
         self.used = False
 
@@ -128,8 +128,7 @@ class ByteStream(io.RawIOBase):
         return head[:size]
 
     def close(self) -> None:
-        if not self.closed:
-            self._close()
+        self._pieces = iter(())  # ends the generator, which closes its file
         super().close()
 
 

@@ -4,9 +4,9 @@ import codecs
 import io
 import os
 import select
-import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
 from itertools import chain
 from math import inf
 from pathlib import Path
@@ -41,14 +41,6 @@ class Input:
 
     `path` is None for standard input and open files, `plain_name` is in lower case and without the
     suffix of a compression, `n_read` counts the bytes read so far.
-
-    >>> import gzip, tempfile
-    >>> path = Path(tempfile.mkdtemp(), "Notes.txt.gz")
-    >>> _ = path.write_bytes(gzip.compress(b"tea"))
-    >>> source = Input.of(path)
-    >>> with source.open() as file:
-    ...     source.plain_name, source.seekable, file.read()
-    ('notes.txt', False, b'tea')
     """
 
     def __init__(self, label: str, path: Path | None, file: Any = None) -> None:
@@ -112,11 +104,9 @@ class Input:
     @property
     def size(self) -> int | None:
         """Bytes on disk; None if unknown."""
-        try:
-            found = None if self.path is None else self.path.stat()
-        except OSError:
+        if self.path is None or not os.path.isfile(self.path):
             return None
-        return found.st_size if found is not None and stat.S_ISREG(found.st_mode) else None
+        return os.path.getsize(self.path)
 
     @property
     def reopens(self) -> bool:
@@ -146,7 +136,7 @@ class Input:
             stream = self._content()
         if encoding != "utf-8":
             # offsets count bytes of UTF-8, so that skipping follows recoding
-            stream = ByteStream(_as_utf8(stream.pieces(), encoding, self.label), stream.close)
+            stream = ByteStream(_as_utf8(stream.pieces(), encoding, self.label))
         file: io.BufferedReader = io.BufferedReader(stream, CHUNK)
         while skip and (passed := len(file.read1(min(skip, CHUNK)))):
             skip -= passed
@@ -188,8 +178,7 @@ class Input:
         if compression is None:
             return stored
         self._is_compressed = True
-        pieces = decompressed(stored.read, compression, self.label)
-        return ByteStream(self._guarded(pieces), stored.close)
+        return ByteStream(self._guarded(decompressed(stored.read, compression, self.label)))
 
     def _compression(self, stored: ByteStream) -> str | None:
         """Return the suffix of a file's compression; None if it is not compressed."""
@@ -197,51 +186,42 @@ class Input:
             # a pipe is not waited for beyond its first line: no signature contains a line end
             return compression_of(stored.peek(N_MAGIC, 1), self._suffix)
         except EOFError as error:
-            stored.close()
             raise self._failure(error) from None
 
     def _stored(self, offset: int = 0) -> ByteStream:
         """Return the stored bytes from an offset on."""
         self.n_read = offset
-        try:
-            if self._file is not None:
-                if self._start is not None:
-                    self._file.seek(self._start)
-                return ByteStream(self._guarded(self._pieces(self._file)))
-            file = open(self.path or "", "rb", buffering=0)  # noqa: SIM115
-            if offset:  # a pipe cannot
-                file.seek(offset)
-            return ByteStream(self._guarded(self._pieces(file)), file.close)
-        except IsADirectoryError:
-            raise InputError(f"{self.label} is a folder; give a file in it.") from None
-        except FileNotFoundError:
-            raise InputError(f"There is no file {self.label}; check the path.") from None
-        except (OSError, ValueError) as error:  # ValueError: a file that was closed
-            raise self._failure(error, damaged=False) from None
+        return ByteStream(self._guarded(self._pieces(offset)))
 
-    def _pieces(self, file: Any) -> Iterator[bytes]:
-        """Yield a file's bytes as soon as they can be read."""
-        read = getattr(file, "read1", file.read)
-        size = PEEK_BYTES  # enough for `peek`
-        while True:
-            # bytes of a compressed pipe may not suffice for a line
-            patience = Patience() if self._is_compressed else self.patience
-            if not _has_more(file, self.is_ended, patience):
-                if not patience.paused:
+    def _pieces(self, offset: int) -> Iterator[bytes]:
+        """Yield the stored bytes as soon as they can be read."""
+        with ExitStack() as stack:
+            file = self._file
+            if file is None:
+                file = stack.enter_context(open(self.path or "", "rb", buffering=0))
+            if offset or self._start is not None:  # a pipe cannot seek
+                file.seek(offset or self._start)
+            read = getattr(file, "read1", file.read)
+            size = PEEK_BYTES  # enough for `peek`
+            while True:
+                # bytes of a compressed pipe may not suffice for a line
+                patience = Patience() if self._is_compressed else self.patience
+                if not _has_more(file, self.is_ended, patience):
+                    if not patience.paused:
+                        return
+                    yield b""
+                    continue
+                data = read(size)
+                if data is None:
+                    raise BlockingIOError("it does not wait for data; open it in blocking mode")
+                if not isinstance(data, bytes | bytearray | memoryview):
+                    kind = type(data).__name__
+                    raise InputError(f"The file gives {kind}, not bytes; open it with 'rb'.")
+                if not data:
                     return
-                yield b""
-                continue
-            data = read(size)
-            if data is None:
-                raise BlockingIOError("it does not wait for data; open it in blocking mode")
-            if not isinstance(data, bytes | bytearray | memoryview):
-                kind = type(data).__name__
-                raise InputError(f"The file gives {kind}, not bytes; open it with 'rb'.")
-            if not data:
-                return
-            self.n_read += len(data)
-            yield bytes(data)
-            size = CHUNK
+                self.n_read += len(data)
+                yield bytes(data)
+                size = CHUNK
 
     def _guarded(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
         """Yield the pieces; turn errors of the data or the system into an `InputError`."""
@@ -250,14 +230,17 @@ class Input:
         except (InputError, MemoryError):
             raise
         except Exception as error:
-            system = isinstance(error, OSError) and error.errno is not None
-            raise self._failure(error, damaged=not system) from None
+            raise self._failure(error) from None
 
-    def _failure(self, error: Exception, damaged: bool = True) -> InputError:
-        what = "is damaged or cut short ({}); copy or make it again."
-        if not damaged:
-            what = "cannot be read: {}; check the file."
-        return InputError(f"{self.label} {what.format(reason(error))}")
+    def _failure(self, error: Exception) -> InputError:
+        if isinstance(error, FileNotFoundError):
+            return InputError(f"There is no file {self.label}; check the path.")
+        what = f"is damaged or cut short ({reason(error)}); copy or make it again."
+        if isinstance(error, IsADirectoryError):
+            what = "is a folder; give a file in it."
+        elif isinstance(error, OSError) and error.errno is not None:
+            what = f"cannot be read: {reason(error)}; check the file."
+        return InputError(f"{self.label} {what}")
 
 
 def _has_more(file: Any, is_ended: Callable[[], bool] | None, patience: Patience) -> bool:

@@ -87,7 +87,7 @@ class LineReader:
             while (data := file.read1(CHUNK)) or self._patience.paused:
                 yield data or b""
 
-        return io.BufferedReader(ByteStream(chain(found.held, rest()), file.close), CHUNK)
+        return io.BufferedReader(ByteStream(chain(found.held, rest())), CHUNK)
 
     @property
     def position(self) -> dict[str, Any]:

@@ -67,9 +67,9 @@ def choose_from_frame(
     kinds = dict(zip(columns, dtypes, strict=True))
     strings = [name for name in columns if kinds[name] in TEXTUAL]
     readable = [*strings, *(name for name in columns if kinds[name] == pl.List(pl.String))]
-    chosen = list(wanted) or usual(readable)
-    if not chosen:  # a usual name of a wrong type, for the error message
-        chosen = usual([name for name in columns if not kinds[name].is_numeric()])
+    # a usual name of a wrong type is for the error message
+    others = [name for name in columns if not kinds[name].is_numeric()]
+    chosen = list(wanted) or usual(readable) or usual(others)
     if not chosen and len(strings) != 1:
         chosen = usual(columns)
     chosen = choose(columns, strings, chosen, where)

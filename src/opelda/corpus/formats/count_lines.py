@@ -211,44 +211,32 @@ class _PartialBlock:
         return X
 
 
-class _Header(NamedTuple):
-    n_documents: int
-    n_words: int
-    n_entries: int
-    n_bytes: int  # of the header itself
-
-
 def uci_blocks(input: Input, options: Options, position: Any) -> Iterator[Block]:
     """Yield the documents from a position on."""
-    header = _header(input)
-    check_width(header.n_words, input, options)
-    if input.seekable:
-        check_documents(header.n_documents, input.size or 0, input.label)
-    start = Position(0, header.n_bytes, 4, 0, header.n_words)
-    if position is not None:
-        start = replace(Position.of(position, input.label), width=header.n_words)
-    with input.open(start.offset) as file:
-        reader = _UciReader(file, input, options, start)
-        reader.header = header
-        yield from reader.blocks()
-
-
-def _header(input: Input) -> _Header:
     number = rb"[ \t\r]*(\d{1,18})[ \t\r]*"
     # `peek` takes nothing: a pipe is opened once, at the first count
-    found = re.match(rb"%b\n%b\n%b(?:\n|\Z)" % (number, number, number), input.peek())
-    if found is None:
+    header = re.match(rb"%b\n%b\n%b(?:\n|\Z)" % (number, number, number), input.peek())
+    if header is None:
         raise InputError(
             f"{input.label} does not begin with the numbers of documents, words and counts, a line "
             "each; check that it is of UCI's format."
         )
-    n_documents, n_words, n_entries = map(int, found.groups())
+    n_documents, n_words, n_entries = map(int, header.groups())
     if n_words > MOST_WORDS:
         raise InputError(
             f"{input.label}, line 2 announces {n_words} words; at most {MOST_WORDS} can be "
             "numbered; check the file."
         )
-    return _Header(n_documents, n_words, n_entries, found.end())
+    check_width(n_words, input, options)
+    if input.seekable:
+        check_documents(n_documents, input.size or 0, input.label)
+    start = Position(0, header.end(), 4, 0, n_words)
+    if position is not None:
+        start = replace(Position.of(position, input.label), width=n_words)
+    with input.open(start.offset) as file:
+        reader = _UciReader(file, input, options, start)
+        reader.n_documents, reader.n_entries = n_documents, n_entries
+        yield from reader.blocks()
 
 
 def write_uci(corpus: Corpus, path: str) -> None:
@@ -260,7 +248,7 @@ def write_uci(corpus: Corpus, path: str) -> None:
 
 
 class _UciReader(_Reader):
-    header: _Header
+    n_documents = n_entries = 0  # in the header
     least = _text.LEAST_TRIPLE
     word = 0
 
@@ -269,8 +257,8 @@ class _UciReader(_Reader):
             *places,
             offset=self.offset,
             line=self.line,
-            n_documents=self.header.n_documents,
-            n_words=self.header.n_words,
+            n_documents=self.n_documents,
+            n_words=self.start.width,
             slack=SLACK,
             document=self.document + 1,  # documents ascend
             word=self.word,
@@ -283,8 +271,8 @@ class _UciReader(_Reader):
     def problem(self, kind: int, value: int) -> tuple[str, str, dict[str, Any]]:
         what = {
             1: "is not 'document word count' in whole numbers",
-            2: f"is of document {value}, and the header announces {self.header.n_documents}",
-            3: f"is of word {value}, and the header announces {self.header.n_words}",
+            2: f"is of document {value}, and the header announces {self.n_documents}",
+            3: f"is of word {value}, and the header announces {self.start.width}",
             4: TOO_MUCH.format(value=value),
             5: f"is of document {value}, which comes after a later one",
             6: f"is of document {value}, far beyond what so few bytes can hold",
@@ -293,12 +281,11 @@ class _UciReader(_Reader):
         return what, remedies.get(kind, "correct the line"), {}
 
     def finish(self, n_documents: int, n_entries: int) -> int:
-        header = self.header
-        if n_entries != header.n_entries:
-            what = f"announces {header.n_entries} counts and has {n_entries}"
+        if n_entries != self.n_entries:
+            what = f"announces {self.n_entries} counts and has {n_entries}"
             self.options.problems.add(self.label, what, "check that it is complete")
-        check_documents(header.n_documents, self.offset, self.label)
-        return header.n_documents
+        check_documents(self.n_documents, self.offset, self.label)
+        return self.n_documents
 
 
 def ldac_blocks(input: Input, options: Options, position: Any) -> Iterator[Block]:
@@ -307,9 +294,8 @@ def ldac_blocks(input: Input, options: Options, position: Any) -> Iterator[Block
     Without a vocabulary the columns are the numbers up to the largest in the file, in a pipe the
     largest so far.
     """
-    first_id = 0 if options.first_id is None else options.first_id
-    if first_id not in (0, 1):
-        raise InputError(f"must be 0 or 1, got {first_id!r}.", "first_id")
+    if options.first_id not in (0, 1, None):
+        raise InputError(f"must be 0 or 1, got {options.first_id!r}.", "first_id")
     start = Position() if position is None else Position.of(position, input.label)
     vocabulary = _vocab.locate(input, options)
     if vocabulary is not None:
@@ -317,11 +303,11 @@ def ldac_blocks(input: Input, options: Options, position: Any) -> Iterator[Block
         start = replace(start, width=n_words)
     elif position is None and input.size is not None:
         with input.open() as file:
-            runs = _LdacReader(file, input, options, start, first_id).runs()
+            runs = _LdacReader(file, input, options, start).runs()
             width = max((int(run.words.max(initial=-1)) + 1 for run in runs), default=0)
             start = Position(width=width)
     with input.open(start.offset) as file:
-        reader = _LdacReader(file, input, options, start, first_id)
+        reader = _LdacReader(file, input, options, start)
         if vocabulary is not None:
             reader.vocabulary, reader.n_words = vocabulary.label, start.width
         yield from reader.blocks()
@@ -338,23 +324,12 @@ class _LdacReader(_Reader):
     n_words = MOST_WORDS
     vocabulary: str | None = None
 
-    def __init__(
-        self,
-        file: io.BufferedReader,
-        input: Input,
-        options: Options,
-        start: Position,
-        first_id: int,
-    ) -> None:
-        super().__init__(file, input, options, start)
-        self.first_id = first_id
-
     def parse(self, places: tuple[Any, ...]) -> tuple[Any, ...]:
         rows, *found, _ = _text.parse_pairs(
             *places,
             offset=self.offset,
             line=self.line,
-            first_id=self.first_id,
+            first_id=self.options.first_id or 0,
             n_words=self.n_words,
             n_threads=self.n_threads,
         )
@@ -363,7 +338,7 @@ class _LdacReader(_Reader):
         return rows, *found
 
     def problem(self, kind: int, value: int) -> tuple[str, str, dict[str, Any]]:
-        n_words, named = self.n_words, f"has the word {value}, and "
+        n_words, first_id = self.n_words, self.options.first_id or 0
         remedy = "correct the line"
         advice: dict[str, Any] = {}
         if kind == 4:
@@ -372,15 +347,16 @@ class _LdacReader(_Reader):
             what = f"is followed by {value} pairs, not by as many as it says at its beginning"
         elif kind != 3:
             what = "is not 'M word:count word:count ...' in whole numbers"
-        elif value < self.first_id:
+        elif value < first_id:
             what = "has the word 0, and words count from 1"
             remedy, advice = "read it with {first_id}", {"first_id": 0}
         elif self.vocabulary is None:
-            what = f"{named}at most {n_words} words can be numbered"
+            what = f"has the word {value}, and at most {n_words} words can be numbered"
         else:
-            what = f"{named}{self.vocabulary} has {n_words}, counted from {self.first_id}"
+            known = f"{self.vocabulary} has {n_words}, counted from {first_id}"
+            what = f"has the word {value}, and {known}"
             remedy = "give the vocabulary that belongs to it with {column_words}"
             advice = {"column_words": ...}
-            if self.first_id == 0 and value == n_words:
+            if first_id == 0 and value == n_words:
                 remedy, advice = "if words count from 1, give {first_id}", {"first_id": 1}
         return what, remedy, advice

@@ -78,23 +78,15 @@ def file_in_blocks(
     del data
     check_width(matrix.shape[1], input, options)
     X = as_counts(matrix, None, input.label)[0]
-    for first in range(
-        row_position(position, X.shape[0], input.label), X.shape[0], options.block_size
-    ):
+    begin = row_position(position, X.shape[0], input.label)
+    for first in range(begin, X.shape[0], options.block_size):
         last = min(first + options.block_size, X.shape[0])
         yield Block(X[first:last], last)
 
 
 def ready(corpus: Corpus) -> sparse.csr_array:
     """Return a corpus's counts sorted and without zeros, as they are written."""
-    X = corpus.X
-    good = (
-        X.data.dtype == np.float32
-        and X.indices.dtype == np.int32
-        and X.has_canonical_format
-        and bool((X.data > 0).all())
-    )
-    return X if good else as_counts(X, None, "The corpus")[0]
+    return as_counts(corpus.X, None, "The corpus")[0]
 
 
 def check_whole(corpus: Corpus, what: str) -> None:
@@ -187,7 +179,7 @@ def _npz_matrix(data: bytes) -> Any:
         unpacked = sum(member.file_size for member in archive.infolist())
     if unpacked > MOST_TIMES * len(data) + MOST_BYTES:
         raise ValueError(f"it claims {unpacked} bytes, unpacked")
-    matrix = sparse.load_npz(io.BytesIO(data))  # by numpy.load(allow_pickle=False)
+    matrix = sparse.load_npz(io.BytesIO(data))  # it refuses pickles
     if matrix.ndim != 2 or matrix.format not in ("csr", "csc", "bsr", "coo"):
         raise ValueError(f"it is a matrix {matrix.format} of shape {matrix.shape}")
     return matrix

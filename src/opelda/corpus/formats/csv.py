@@ -76,9 +76,13 @@ def _read_layout(
     names = [LONE.sub("\ufffd", name).strip() for name in rows.fields[0]]
     wanted = options.text_columns
     if wanted and all(column.isdecimal() for column in wanted):
-        columns = [_numbered(column, names, where) for column in wanted]
-        for column in wanted_columns(options):
-            _numbered(column, names, where)
+        for column in (*wanted, *wanted_columns(options)):
+            if not column.isdecimal() or not 1 <= int(column[:9]) <= len(names):
+                raise InputError(
+                    f"{where} has {len(names)} columns, and {column!r} is not one of their "
+                    "numbers; give all columns by number, or all by name."
+                )
+        columns = [int(column) - 1 for column in wanted]
         names = [str(number) for number in range(1, len(names) + 1)]
         reader.put_back(rows.data)
     else:
@@ -92,15 +96,6 @@ def _read_layout(
         columns = [names.index(column) for column in chosen]
         reader.put_back(rows.bytes_of(rows.ends[1]))
     return Layout(delimiter, quoted, len(names), columns, names)
-
-
-def _numbered(column: str, names: list[str], where: str) -> int:
-    if not column.isdecimal() or not 1 <= int(column[:9]) <= len(names):
-        raise InputError(
-            f"{where} has {len(names)} columns, and {column!r} is not one of their numbers; "
-            "give all columns by number, or all by name."
-        )
-    return int(column) - 1
 
 
 def _stored_layout(position: Any, label: str) -> Layout:
