@@ -93,7 +93,7 @@ def test_missing_columns_are_said_in_the_words_of_the_shell(
     done = cli("plot", "m.opelda", corpus, "-o", "f.svg", *kind)
     said = done.err.splitlines()[-1]
     assert done.code == 2
-    assert f"such as {usual}; name one with {options}, of a .csv" in said
+    assert f"such as {usual}; name one with {options}." in said
     assert "metadata" not in said
 
 

@@ -16,6 +16,8 @@ def announce(documents: Any, model: Any, topics: int | None) -> None:
     """Say how topics are learned, and what to know about the documents before."""
     if terminal.VERBOSITY.quiet:
         return
+    from opelda.corpus.text._languages import languages
+
     model._plan(listen=False)  # rejects unusable settings before it says them
     n_docs, n_words = documents.X.shape
     schedule = model._schedule(n_docs)
@@ -33,6 +35,9 @@ def announce(documents: Any, model: Any, topics: int | None) -> None:
     if getattr(model, "preset", None) == "best":
         chosen.append("--preset fast is faster")
     counted = f"{count(n_docs, 'document')} of {count(n_words, 'word')}"
+    words = documents.vocabulary and documents.vocabulary.tokenizer.stop_words
+    if isinstance(words, str) and words in languages():
+        counted += f" ({languages()[words].title()} stop words left out)"
     note(f"{counted}: {', '.join(chosen)}.")
     if topics is None and n_docs < 50 * model.n_components:
         fewer = max(2, n_docs // 50)
