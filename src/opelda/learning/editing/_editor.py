@@ -66,7 +66,7 @@ class EditsTopics(ReadsTopics):
         for group in checked:
             if len(group) < 2:
                 raise InputError(f"Topic {group[0]} is alone; name two topics or more to merge.")
-        _check_once([topic for group in checked for topic in group])
+        self._numbers([topic for group in checked for topic in group], "merge")
         edit, window = Edit.merging(checked, state.weights.sums), state.window
         return self._apply(edit, None if window is None else edit.numbers[window.kept.topics])
 
@@ -97,7 +97,6 @@ class EditsTopics(ReadsTopics):
         """
         state = self._editable()
         gone = self._numbers(topics, "remove")
-        _check_once(gone)
         if len(gone) == state.weights.n_topics:
             raise InputError("No topic would be left; keep one at least.")
         edit, window, tokens = Edit.removing(gone, state.weights.sums), state.window, None
@@ -177,6 +176,9 @@ class EditsTopics(ReadsTopics):
         found = [topic_number(topic, self._state.weights.n_topics, to) for topic in topics]
         if not found:
             raise InputError(f"There are no topics to {to}; give their numbers.")
+        twice = sorted(topic for topic in set(found) if found.count(topic) > 1)
+        if twice:
+            raise InputError(f"Topic {twice[0]} is named twice; name each topic once.")
         return found
 
     def _apply(self, edit: Edit, tokens: NDArray[np.integer] | None = None) -> dict[int, int]:
@@ -201,12 +203,6 @@ class EditsTopics(ReadsTopics):
             for name, value in parameters.items():
                 setattr(self, name, value)
         return edit.mapping
-
-
-def _check_once(topics: list[int]) -> None:
-    twice = sorted(topic for topic in set(topics) if topics.count(topic) > 1)
-    if twice:
-        raise InputError(f"Topic {twice[0]} is named twice; name each topic once.")
 
 
 def likeliest_topics(

@@ -78,9 +78,8 @@ def as_parts(
     weights = state.weights
     values, arrays = parameters(model)
     model._plan(state, listen=False)  # refuses parameters that learning could not resume with
-    sizes = {weights.n_words, int(model.n_features_in_)}
-    if state.vocabulary is not None:
-        sizes.add(len(state.vocabulary))
+    words = range(weights.n_words) if state.vocabulary is None else state.vocabulary
+    sizes = {weights.n_words, int(model.n_features_in_), len(words)}
     if len(sizes) > 1:  # a stream ran out of memory
         raise InputError(
             f"The model's words and topics do not agree ({sorted(sizes)} words): learning failed "

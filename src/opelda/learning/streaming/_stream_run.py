@@ -131,8 +131,16 @@ class LearnsStreams(ShowsTopics):
                     f"{state.weights.n_words} columns; give the vocabulary those were counted with."
                 )
             state.vocabulary = given.copy()
-        _check_alike(state.vocabulary, given)
-        return state.vocabulary
+        own = state.vocabulary
+        theirs = {"tokenizer": going_on_as(given.tokenizer, own.tokenizer)}
+        theirs |= {n: getattr(given, n) for n in ("growing", "max_features", "when_full", "min_df")}
+        other = [f"{n}={getattr(own, n)!r}" for n in theirs if getattr(own, n) != theirs[n]]
+        if other or (not own.growing and own.words != given.words):
+            raise InputError(
+                f"The model's own vocabulary has {other[0] if other else 'other words'}; leave "
+                "vocabulary= out, or begin with a new model."
+            )
+        return own
 
     def _with_seeds(
         self, plan: Plan, words: Vocabulary | None, X: sparse.csr_array | None = None
@@ -247,19 +255,3 @@ class StreamRun:
         """Commit after an update, or while documents are awaited, if it is time."""
         if self.saved is not None and self.has_learned:
             self.saved.commit_if_due(self.model, self.position)
-
-
-def _check_alike(own: Vocabulary, given: Vocabulary) -> None:
-    """Reject a vocabulary from which the model's own has not grown."""
-    theirs = {"tokenizer": going_on_as(given.tokenizer, own.tokenizer)}
-    theirs |= {n: getattr(given, n) for n in ("growing", "max_features", "when_full", "min_df")}
-    ours = {name: getattr(own, name) for name in theirs}
-    found = (f"{n}={ours[n]!r}, not {theirs[n]!r}" for n in ours if ours[n] != theirs[n])
-    other = next(found, "")
-    if not other and not own.growing and own.words != given.words:
-        other = "other words than the one given"
-    if other:
-        raise InputError(
-            f"The model's own vocabulary has {other}; leave vocabulary= out, or begin with a "
-            "new model."
-        )

@@ -160,23 +160,16 @@ class Points:
 
     def added(self, document: int, shares: Array, rho: Array, words: NDArray[np.int32]) -> "Points":
         """Add a point; if points are too many, join them in pairs."""
-        more = Points(
-            np.array([document]),
-            shares[None].astype(np.float32),
-            rho[None].astype(np.float32),
-            words[None],
-        ).to_arrays()
-        former = self.to_arrays()
-        made = {name: np.concatenate((former[name], more[name])) for name in former}
-        if len(made["documents"]) < MOST_POINTS:
-            return Points(**made, spacing=self.spacing)
-        return Points(
-            made["documents"][1::2],
-            (made["shares"][::2] + made["shares"][1::2]) / np.float32(2),
-            np.minimum(made["rho"][::2], made["rho"][1::2]),
-            made["words"][1::2],
-            2 * self.spacing,
+        more: Any = np.int64(document), shares.astype(np.float32), rho.astype(np.float32), words
+        pairs = zip(self.to_arrays().values(), more, strict=True)
+        documents, parts, rhos, words = (
+            np.concatenate((former, new[None])) for former, new in pairs
         )
+        if len(documents) < MOST_POINTS:
+            return Points(documents, parts, rhos, words, self.spacing)
+        parts = (parts[::2] + parts[1::2]) / np.float32(2)
+        rhos = np.minimum(rhos[::2], rhos[1::2])
+        return Points(documents[1::2], parts, rhos, words[1::2], 2 * self.spacing)
 
     def before(self, document: float) -> int:
         """Return the last point up to a number of documents, else the first one."""
