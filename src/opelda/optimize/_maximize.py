@@ -108,12 +108,7 @@ def maximize(
     Returns
     -------
     MaximizeResult
-        If f is not concave, a gap of zero means a stationary point: compare f from several starts.
-
-    Warns
-    -----
-    UserWarning
-        If `max_gap` was not reached, or if finishing the run showed that f is not concave.
+        With a warning if `max_gap` was not reached, or if f turned out not to be concave.
 
     Examples
     --------
