@@ -32,7 +32,7 @@ def test_everything_that_it_checks_holds(model, corpus):
     assert given["term_frequency"].sum() == pytest.approx(X.sum())
     assert given["term_frequency"].min() > 0
     assert len(given["vocab"]) == 40
-    with pytest.raises(InputError, match="no document with a word"):
+    with pytest.raises(InputError, match="No document has a word"):
         to_pyldavis(model, X[[7]])
 
 
