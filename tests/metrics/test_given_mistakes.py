@@ -81,11 +81,6 @@ def test_splits_first_are_told():
         predict_held_out(SPLITS, MADE.topics)
 
 
-def test_counts_in_place_of_topics_are_told_without_documents_to_compare():
-    with pytest.raises(InputError, match=r"sum to 1 in every row, but .* topics come first"):
-        log_predictive_probability(X[:5].toarray(), X)
-
-
 def test_an_order_that_is_right_is_never_refused():
     """Counts as weights beside shares as documents: fewer topics than documents."""
     shares = X.toarray() / X.sum(axis=1)[:, None]

@@ -128,10 +128,9 @@ def model_topics(model: Any, name: str) -> NDArray[Any]:
     """Return a model's topics as distributions; a row of zeros stays one."""
     found = getattr(model, "components_", None)  # not fitted is an AttributeError, too
     if found is None:
-        from sklearn.base import BaseEstimator
         from sklearn.utils.validation import check_is_fitted
 
-        if isinstance(model, BaseEstimator):
+        if hasattr(model, "fit"):
             check_is_fitted(model)
         raise InputError(
             f"is a {type(model).__name__}, which has no components_; give a fitted topic model, "

@@ -57,14 +57,7 @@ class MeasuredTopics:
     @cached_property
     def table(self) -> Topics:
         """The topics to infer with; each row must be a distribution."""
-        if self.given is not None:
-            return self.given
-        try:
-            return Topics(self.weights)
-        except InputError as error:
-            if (self.weights == np.floor(self.weights)).all():
-                raise InputError(f"{error} If these are documents: topics come first.") from None
-            raise
+        return Topics(self.weights) if self.given is None else self.given
 
     @property
     def vocabulary(self) -> Vocabulary | None:
