@@ -75,14 +75,11 @@ class ModelFileError(OpeldaError, ValueError):
 
     Examples
     --------
-    >>> import pathlib, tempfile
-    >>> from opelda import load
-    >>> path = pathlib.Path(tempfile.mkdtemp()) / "model.opelda"
-    >>> _ = path.write_bytes(b"no model")
+    >>> import opelda
     >>> try:
-    ...     load(path)
+    ...     opelda.load("missing.opelda")
     ... except ModelFileError as error:
-    ...     print("model.opelda" in str(error))
+    ...     print("'missing.opelda' cannot be read" in str(error))
     True
     """
 

@@ -88,12 +88,6 @@ class Checkpoint:
                 f"{self.path} was made from a source that {'can' if seeks else 'cannot'} seek; "
                 "give that source again."
             )
-        counted = type(position) is int and position >= 0
-        if not (seeks or position is None or counted or isinstance(position, dict)):
-            raise ModelFileError(
-                f"{self.path} is damaged (its position in the source is {position!r}); choose "
-                "another folder."
-            )
         restore(model, stored)
         return position
 
@@ -139,14 +133,11 @@ class Checkpoint:
                 continue
             if key == "random_state" and None in (value, theirs[key]):
                 continue
-            name = f"parameters.{key}"
-            same = value == theirs[key]
-            if name in arrays and same:
-                same = np.array_equal(arrays[name], stored.arrays.get(name, ()))
-            if not same:
+            both: Any = [each.get(f"parameters.{key}") for each in (arrays, stored.arrays)]
+            if value != theirs[key] or not np.array_equal(*both):
                 raise ModelFileError(
                     f"{self.path} was made with {key}={theirs[key]!r}, this model has "
-                    f"{'another one' if name in arrays else repr(value)}; choose another "
+                    f"{repr(value) if both[0] is None else 'another one'}; choose another "
                     f"folder, or set {key} back."
                 )
 
