@@ -115,7 +115,7 @@ def test_documents_that_do_not_fit_go_there_in_blocks(engine, method, chosen, mo
         how = {"chosen": chosen, "certify": True}
         done = engine.update(weights, documents, task, Online(), Step(2, 0.5, 40, 0), **how)
         found.append((inferred, bounds, summed, weights.host(), done.mean_gap))
-        assert documents._fits is (most is None)
+        assert documents.fits is (most is None)
     for other in found[1:]:
         assert all(same_bytes(*pair) for pair in zip(found[0][:-1], other[:-1], strict=True))
         assert np.isclose(found[0][-1], other[-1])

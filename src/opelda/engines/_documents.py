@@ -31,22 +31,9 @@ class Documents:
         self, X: sparse.csr_array, hashed: Callable[["Rows"], NDArray[np.uint64]] | None = None
     ) -> None:
         self.matrix = X
+        self.dtype: np.dtype[Any] = X.dtype  # of the counts that were given
+        self.n_docs, self.n_words = map(int, X.shape)
         self._hashed = hashed or Rows.content_keys
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The type of the counts that were given."""
-        return self.matrix.dtype
-
-    @property
-    def n_docs(self) -> int:
-        """Number of documents."""
-        return int(self.matrix.shape[0])
-
-    @property
-    def n_words(self) -> int:
-        """One more than the largest word that may occur."""
-        return int(self.matrix.shape[1])
 
     def content_keys(self) -> NDArray[np.uint64]:
         """Return a key per document, of its words and counts alone."""
@@ -58,7 +45,7 @@ class Documents:
         return numbered(self.content_keys(), None)
 
     def order(self, seed: int, which: int, n: int | None = None) -> NDArray[np.int64]:
-        """Return the numbers of the documents, or of the first n, sorted by `ordering`.
+        """Return the numbers of the documents, or of the first n, in the order `which` by key.
 
         The order of the rows does not matter. Pass after pass of learning is in another order; 0 is
         that of the documents it starts from.
@@ -70,11 +57,9 @@ class Documents:
         X = self.matrix
         ends = X.indptr[first : (X.shape[0] if last is None else last) + 1]
         here = slice(int(ends[0]), int(ends[-1]))
-        return Rows.positive(
-            ends.astype(np.int64) - here.start if here.start else ends.astype(np.int64, copy=False),
-            np.ascontiguousarray(X.indices[here], np.int32),
-            np.ascontiguousarray(X.data[here], np.float32),
-        )
+        before = (ends - here.start if here.start else ends).astype(np.int64, copy=False)
+        words = np.ascontiguousarray(X.indices[here], np.int32)
+        return Rows.positive(before, words, np.ascontiguousarray(X.data[here], np.float32))
 
 
 @dataclass(frozen=True)
@@ -108,10 +93,7 @@ class Rows:
         lengths = np.diff(self.indptr)[chosen]
         ends = np.concatenate(([0], np.cumsum(lengths, dtype=np.int64)))
         at = np.repeat(self.indptr[chosen] - ends[:-1], lengths) + np.arange(ends[-1])
-        taken = Rows(ends, self.words[at], self.counts[at])
-        if "_tokens" in vars(self):
-            vars(taken)["_tokens"] = self._tokens[chosen]
-        return taken
+        return Rows(ends, self.words[at], self.counts[at])
 
     def between(self, first: int, last: int) -> "Rows":
         """Return consecutive documents, without a copy of their words."""
@@ -121,7 +103,6 @@ class Rows:
 
     @property
     def n_docs(self) -> int:
-        """Number of documents."""
         return len(self.indptr) - 1
 
     @property
@@ -136,8 +117,7 @@ class Rows:
 
     @cached_property
     def _tokens(self) -> NDArray[np.float64]:
-        tokens = np.zeros(self.n_docs)
-        full = ~self.empty
+        tokens, full = np.zeros(self.n_docs), ~self.empty
         if full.any():
             tokens[full] = np.add.reduceat(self.counts, self.indptr[:-1][full], dtype=np.float64)
         return tokens
@@ -156,10 +136,9 @@ def content_keys(
     counts: NDArray[np.float32],
     ids: NDArray[np.int32] | None = None,
 ) -> NDArray[np.uint64]:
-    """Return one 64-bit key per document from its words and counts alone.
+    """Return one 64-bit key per document from its words and counts alone, in any order.
 
-    The words' contributions are added, so their order does not matter. `ids` are the words'
-    numbers in the vocabulary where `words` has others.
+    `ids` are the words' numbers in the vocabulary where `words` has others.
     """
     bits = np.ascontiguousarray(counts, np.float32).view(np.uint32).astype(np.uint64)
     numbers = words if ids is None else ids[words]
@@ -197,8 +176,7 @@ def copy_numbers(keys: NDArray[np.uint64]) -> NDArray[np.int64]:
 def ordering(keys: NDArray[np.uint64], seed: int, which: int) -> NDArray[np.uint64]:
     """Return other keys, to sort documents by: one pseudorandom order of many, named by `which`.
 
-    A document's depends on its own key alone, so that parts of a collection, sorted and merged, are
-    the collection sorted.
+    Parts of a collection, sorted and merged, are the collection sorted.
     """
     return seeded(seeded(keys, seed), which)
 

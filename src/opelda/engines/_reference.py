@@ -136,22 +136,15 @@ class ReferenceEngine(Engine):
         return Fixed(rows, ids)
 
     def _explain(
-        self,
-        weights: Weights,
-        documents: Documents,
-        chosen: Chosen,
-        task: Task,
-        divide: bool,
-        certify: bool = False,
-        first: bool = False,
+        self, weights: Weights, documents: Documents, chosen: Chosen, task: Task, wanted: Wanted
     ) -> Batched | None:
         """phi_djk is proportional to theta_dk beta_kj."""
         started = perf_counter()
         rows = (documents if chosen is None else Documents(documents.matrix[chosen])).part()
         if not len(rows.words):
             return None
-        beta = probabilities(weights, logs=divide and task.method.expects_logs)
-        found = self._solve(Fixed(beta), rows, task, Wanted(certificate=certify))
+        beta = probabilities(weights, logs=wanted.factors and task.method.expects_logs)
+        found = self._solve(Fixed(beta), rows, task, wanted)
         e_seconds = perf_counter() - started
         theta = np.asarray(found.theta, np.float64)
         factors = theta if found.factors is None else found.factors.astype(np.float64)
@@ -160,7 +153,7 @@ class ReferenceEngine(Engine):
             here = slice(rows.indptr[d], rows.indptr[d + 1])
             words, counts = rows.words[here], rows.counts[here].astype(np.float64)
             mass += counts.sum() * theta[d]
-            if divide:
+            if wanted.factors:
                 phi = factors[d] * beta[words]
                 total = phi.sum(axis=1, keepdims=True)
                 values[words] += counts[:, None] * (phi / np.maximum(total, SMALLEST))

@@ -277,13 +277,11 @@ class Explained(Protocol):
 
 
 class Engine(Protocol):
-    """A place where kernels run.
+    """A place where kernels run; docs/architecture.md has its calls as one table.
 
-    Handles of documents, weights, topics and tokens are made by an engine and given back to an
-    engine of the same name. A result depends on the documents, the topics, the parameters and the
-    seed, never on the number of threads, the order of calls or what else the engine holds.
-    docs/architecture.md has the calls as one table. An engine inherits the calls that have a body
-    here, and overrides those that it does faster.
+    An engine makes handles of documents, weights, topics and tokens, which engines of the same name
+    can use. A result depends on the documents, the topics, the parameters and the seed, never on
+    the number of threads or the order of calls. Calls that have a body here can be inherited.
     """
 
     name: str  # engines of one name can use each other's handles
@@ -333,9 +331,8 @@ class Engine(Protocol):
         """
         started = perf_counter()
         # whatever takes long, and may be interrupted, comes before the first change
-        found = self._explain(
-            weights, documents, chosen, task, rule.divide, certify, first=step.number == 1
-        )
+        wanted = Wanted(theta=False, certificate=certify, factors=rule.divide)
+        found = self._explain(weights, documents, chosen, task, wanted)
         if found is None:
             return None
         n_docs = documents.n_docs if chosen is None else len(chosen)
@@ -354,7 +351,8 @@ class Engine(Protocol):
         chosen: Chosen = None,
     ) -> Statistics:
         """Infer the mixtures of some documents and sum up; the weights stay as they are."""
-        found = self._explain(weights, documents, chosen, task, divide)
+        wanted = Wanted(theta=False, certificate=False, factors=divide)
+        found = self._explain(weights, documents, chosen, task, wanted)
         n_docs = documents.n_docs if chosen is None else len(chosen)
         if found is None:
             none = np.zeros((0, weights.n_topics))
@@ -363,16 +361,9 @@ class Engine(Protocol):
         return Statistics(*found.statistics(), mass, n_docs)
 
     def _explain(
-        self,
-        weights: Weights,
-        documents: Documents,
-        chosen: Chosen,
-        task: Task,
-        divide: bool,
-        certify: bool = False,
-        first: bool = False,
+        self, weights: Weights, documents: Documents, chosen: Chosen, task: Task, wanted: Wanted
     ) -> Explained | None:
-        """Infer mixtures for learning, maybe for the first update; None where no words are."""
+        """Infer mixtures for learning, with factors if the rule divides; None without words."""
 
     def apply(self, weights: Weights, statistics: Statistics, rule: Rule, step: Step) -> None:
         """Update the topics with statistics that were summed here or elsewhere."""

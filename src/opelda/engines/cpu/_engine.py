@@ -88,14 +88,7 @@ class CPUEngine(Engine):
         return TopicTable.of(components, ids)
 
     def _explain(
-        self,
-        weights: Weights,
-        documents: Documents,
-        chosen: Chosen,
-        task: Task,
-        divide: bool,
-        certify: bool = False,
-        first: bool = False,
+        self, weights: Weights, documents: Documents, chosen: Chosen, task: Task, wanted: Wanted
     ) -> updates.Explained | None:
         n_threads, method = self.n_threads, task.method
         rows = updates.gathered(documents, chosen, n_threads)
@@ -103,19 +96,18 @@ class CPUEngine(Engine):
             return None
         batch = updates.transposed(rows, weights.n_words, n_threads)
         words = None if method.needs_every_word else batch.words
-        logs = divide and method.expects_logs
+        logs = wanted.factors and method.expects_logs
         table = tables.topic_rows(weights, words, logs=logs, n_threads=n_threads)
         inferred = rows if words is None else replace(rows, words=batch.slots)
-        wanted = Wanted(theta=False, certificate=certify, factors=divide)
         ready = perf_counter()
-        # the first topics are all but alike: no bound tells them apart
-        solution = self._solve(table, inferred, task, wanted, screen=not first)
+        solution = self._solve(table, inferred, task, wanted)
         e_seconds = perf_counter() - ready
         if words is None:
             held = batch.words
             table = TopicTable(table.rows[held], table.mean[held], table.n_topics, held)
         gap = solution.mean_gap(rows)
-        return updates.Explained(batch, table, solution, divide, n_threads, e_seconds, gap)
+        parts = batch, table, solution, wanted.factors, n_threads
+        return updates.Explained(*parts, e_seconds, gap)
 
     def tokens(
         self,
@@ -209,13 +201,11 @@ class CPUEngine(Engine):
         )
         return found
 
-    def _solve(
-        self, table: TopicTable, rows: Rows, task: Task, wanted: Wanted, screen: bool = True
-    ) -> Solution:
+    def _solve(self, table: TopicTable, rows: Rows, task: Task, wanted: Wanted) -> Solution:
         # threads take 32 documents at a time; asking for them takes longer than starting a kernel
         n_threads = self.n_threads if rows.n_docs > 32 else 1
 
         def infer(some: Rows, how: Task, parts: Wanted) -> Solution:
-            return kernels.solve(table, some, how, parts, screen, n_threads)
+            return kernels.solve(table, some, how, parts, n_threads)
 
         return kept(infer, table.known_part(rows), task, wanted)

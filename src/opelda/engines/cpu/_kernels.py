@@ -197,13 +197,9 @@ def certify(
     return certificate
 
 
-def solve(
-    table: TopicTable, rows: Rows, task: Task, wanted: Wanted, screen: bool, n_threads: int
-) -> Solution:
+def solve(table: TopicTable, rows: Rows, task: Task, wanted: Wanted, n_threads: int) -> Solution:
     """Infer by a method's kernel, or by NumPy where it has none; documents' words are known."""
     settings = task.method.kernel(table.n_topics, task.seed)
-    if isinstance(settings, s.OPESettings) and not screen:
-        settings = replace(settings, screen=False)
     if isinstance(settings, s.ExactSettings) and is_concave(task.alpha):
         settings = None  # the kernel knows the likelihood only
     if settings is not None:

@@ -112,7 +112,6 @@ class Device:
     def __init__(self, number: int = 0) -> None:
         self.cp, self.number = cupy(), number
         self._fixed: dict[Any, tuple[Any, Any]] = {}
-        self._numbers: Any = ()
         # (1 and 2 are CUDA's names of the directions)
         self._to_device, self._to_host = Copies(self.cp, 1), Copies(self.cp, 2)
         runtime = self.cp.cuda.runtime
@@ -191,14 +190,6 @@ class Device:
             self.wait()  # streams share it
             self._fixed[key] = kept
         return kept[1]
-
-    def numbers(self, n: int) -> Any:
-        """Return 0, 1, 2, ... on the GPU."""
-        if len(self._numbers) < n:
-            numbers = self.cp.arange(2 * n, dtype=np.int32)
-            self.wait()  # streams share them
-            self._numbers = numbers
-        return self._numbers[:n]
 
     def wait(self) -> None:
         """Wait for what was begun."""

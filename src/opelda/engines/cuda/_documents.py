@@ -27,65 +27,62 @@ AT_ONCE: int | None = None
 class CudaRows:
     """Documents on the GPU, and which of them are meant."""
 
+    device: Device
     indptr: Any
     words: Any
     counts: Any
     lengths: NDArray[np.int64]  # distinct words of those that are meant
     chosen: Any = None  # their numbers; None: all
-    _classes: list[tuple[int, int, Any]] | None = None
 
     @classmethod
     def of(cls, device: Device, rows: "CudaRows | Rows") -> "CudaRows":
         """Copy documents to the GPU, if they are not there."""
-        # (`GivenRows` have them)
-        given: CudaRows | None = rows if isinstance(rows, cls) else getattr(rows, "there", None)
-        if given is not None:
-            return given
-        assert isinstance(rows, Rows)
-        there = device.array(rows.indptr), device.array(rows.words), device.array(rows.counts)
-        return cls(*there, lengths=np.diff(rows.indptr))
+        if isinstance(rows, GivenRows):
+            return rows.there
+        if isinstance(rows, cls):
+            return rows
+        there = map(device.array, (rows.indptr, rows.words, rows.counts))
+        return cls(device, *there, np.diff(rows.indptr))
 
-    def some(self, device: Device, chosen: NDArray[np.int64]) -> "CudaRows":
+    def some(self, chosen: NDArray[np.intp]) -> "CudaRows":
         """Return some of the documents, without a copy."""
-        there = device.array(chosen.astype(np.int32))
-        return replace(self, lengths=self.lengths[chosen], chosen=there, _classes=None)
+        numbers = chosen if self.chosen is None else self.device.host(self.chosen)[chosen]
+        there = self.device.array(numbers.astype(np.int32))
+        return replace(self, lengths=self.lengths[chosen], chosen=there)
 
     @property
     def n_docs(self) -> int:
-        """Number of documents that are meant."""
         return len(self.lengths)
 
-    def tokens(self, device: Device) -> NDArray[np.float64]:
+    def tokens(self) -> NDArray[np.float64]:
         """Return the tokens of each document that is meant."""
-        n_docs = len(self.indptr) - 1
-        found = device.cp.empty(n_docs)
+        n_docs, host = len(self.indptr) - 1, self.device.host
+        found = self.device.cp.empty(n_docs)
         given = self.indptr, self.counts, np.int32(n_docs), found
-        device.run("counts", "lengths", n_docs, *given, threads=LANES)
-        tokens = device.host(found)
-        return tokens if self.chosen is None else tokens[device.host(self.chosen)]
+        self.device.run("counts", "lengths", n_docs, *given, threads=LANES)
+        return host(found) if self.chosen is None else host(found)[host(self.chosen)]
 
-    def by_length(self, device: Device) -> list[tuple[int, int, Any]]:
-        """Return (words that there is room for, number of documents, their places) by length.
+    @cached_property
+    def by_length(self) -> list[tuple[int, int, Any]]:
+        """(Words that there is room for, number of documents, their places), by length.
 
         Shared memory is for the longest document of a launch. Few documents are taken together:
         they leave most of the GPU idle, one launch or another.
         """
-        if self._classes is not None or not self.n_docs:
-            return self._classes or []
+        if not self.n_docs:
+            return []
         longest = int(self.lengths.max())
         rooms = [32, 64, 128, 256, 512]
         del rooms[bisect_left(rooms, longest) + 1 :]
         if longest > rooms[-1]:
             rooms.append(-(-longest // LANES) * LANES)
         elif self.n_docs <= FEW_DOCS:
-            return [(rooms[-1], self.n_docs, device.numbers(self.n_docs))]
-        found, below = [], -1
-        for room in rooms:
-            docs = np.flatnonzero((self.lengths > below) & (self.lengths <= room))
+            return [(rooms[-1], self.n_docs, self.device.cp.arange(self.n_docs, dtype=np.int32))]
+        found, of = [], np.searchsorted(rooms, self.lengths)
+        for number, room in enumerate(rooms):
+            docs = np.flatnonzero(of == number)
             if len(docs):
-                found.append((room, len(docs), device.array(docs.astype(np.int32))))
-            below = room
-        object.__setattr__(self, "_classes", found)
+                found.append((room, len(docs), self.device.array(docs.astype(np.int32))))
         return found
 
 
@@ -120,82 +117,67 @@ def in_blocks(rows: Rows, n_topics: int) -> list[tuple[slice, Rows]]:
 class CudaDocuments(Documents):
     """A collection that is copied to the GPU when it is first asked for there."""
 
-    @classmethod
-    def of(cls, rows: Rows, n_words: int) -> "CudaDocuments":
-        """Take documents in the types that kernels take."""
-        parts = rows.counts, rows.words, rows.indptr
-        return cls(sparse.csr_array(parts, shape=(rows.n_docs, n_words)))
+    def __init__(self, device: Device, X: sparse.csr_array, hashed: Any = None) -> None:
+        super().__init__(X, hashed)
+        self.device = device
 
-    _there: CudaRows | None = None
-    _fits: bool | None = None
-    _tokens: NDArray[np.float64] | None = None
+    @cached_property
+    def there(self) -> CudaRows:
+        """All documents on the GPU."""
+        return CudaRows.of(self.device, self.part())
 
-    def there(self, device: Device) -> CudaRows:
-        """Return all documents on the GPU."""
-        if self._there is None:
-            self._there = CudaRows.of(device, self.part())
-        return self._there
+    @cached_property
+    def fits(self) -> bool:
+        """Whether there is room for all documents on the GPU."""
+        n_bytes = 8 * (int(self.matrix.indptr[-1]) + self.n_docs)
+        return "there" in vars(self) or has_room(self.device, n_bytes)
+
+    @cached_property
+    def lengths(self) -> NDArray[np.float64]:
+        """The tokens of each document."""
+        return self.there.tokens()
 
     def some(
-        self, device: Device, chosen: Chosen, n_topics: int, n_threads: int
+        self, chosen: Chosen, n_topics: int, n_threads: int
     ) -> tuple[Sequence[CudaRows | Rows], NDArray[np.float64]]:
         """Return some documents, block by block, and the tokens of each.
 
         Of a collection that does not fit, only they go to the GPU.
         """
-        if self._fits is None:
-            self._fits = self._there is not None or has_room(
-                device, 8 * (int(self.matrix.indptr[-1]) + self.n_docs)
-            )
-        if not self._fits:
+        if not self.fits:
             rows = gathered(self, chosen, n_threads)
             return [block for _, block in in_blocks(rows, n_topics)], rows.tokens()
-        there, lengths = self.there(device), self.lengths(device)
-        if chosen is not None:
-            there, lengths = there.some(device, chosen), lengths[chosen]
-        return [there], lengths
-
-    def lengths(self, device: Device) -> NDArray[np.float64]:
-        """Return the tokens of each document."""
-        if self._tokens is None:
-            self._tokens = self.there(device).tokens(device)
-        return self._tokens
+        if chosen is None:
+            return [self.there], self.lengths
+        return [self.there.some(chosen)], self.lengths[chosen]
 
 
 class GivenRows(Rows):
     """Documents on the GPU, of which words and counts come here only where somebody asks."""
 
-    def __init__(self, device: Device, there: CudaRows) -> None:
+    def __init__(self, there: CudaRows) -> None:
         ends = np.concatenate(([0], np.cumsum(there.lengths, dtype=np.int64)))
-        vars(self).update(device=device, there=there, indptr=ends)
+        vars(self).update(there=there, indptr=ends)
 
-    device: Device
     there: CudaRows
 
     @cached_property
     def _here(self) -> Rows:
-        host = self.device.host
-        parts = host(self.there.indptr), host(self.there.words), host(self.there.counts)
-        chosen = self.there.chosen
-        return Rows(*parts) if chosen is None else Rows(*parts).take(host(chosen))
+        there, host = self.there, self.there.device.host
+        rows = Rows(*map(host, (there.indptr, there.words, there.counts)))
+        return rows if there.chosen is None else rows.take(host(there.chosen))
 
     @property
     def words(self) -> NDArray[np.int32]:
-        """Their words in host memory."""
         return self._here.words
 
     @property
     def counts(self) -> NDArray[np.float32]:
-        """Their counts in host memory."""
         return self._here.counts
 
     def take(self, chosen: NDArray[np.intp]) -> "GivenRows":
         """Return some of the documents, without a copy."""
-        before, meant = self.there.chosen, self.there.some(self.device, chosen)
-        if before is not None:
-            of_all = self.device.host(before)[chosen].astype(np.int32)
-            meant = replace(meant, chosen=self.device.array(of_all))
-        return GivenRows(self.device, meant)
+        return GivenRows(self.there.some(chosen))
 
     def between(self, first: int, last: int) -> "GivenRows":
         """Return consecutive documents, without a copy."""
@@ -203,16 +185,20 @@ class GivenRows(Rows):
 
     @cached_property
     def _tokens(self) -> NDArray[np.float64]:
-        return self.there.tokens(self.device)
+        return self.there.tokens()
 
 
 class GivenDocuments(CudaDocuments):
     """A collection that is not in host memory before somebody asks for it there."""
 
+    fits = True
+
     def __init__(self, device: Device, X: Any) -> None:
-        self.device, self.given = device, X
+        self.device, self.given, self.dtype = device, X, X.dtype
+        self.n_docs, self.n_words = map(int, X.shape)
         self._hashed = Rows.content_keys
-        self._there = CudaRows(
+        self.there = CudaRows(
+            device,
             X.indptr.astype(np.int64),
             X.indices.astype(np.int32, copy=False),
             X.data.astype(np.float32, copy=False),
@@ -224,27 +210,9 @@ class GivenDocuments(CudaDocuments):
         """The counts in host memory."""
         return counts(self.given)
 
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The type of the counts that were given."""
-        return self.given.dtype  # type: ignore[no-any-return]
-
-    @property
-    def n_docs(self) -> int:
-        """Number of documents."""
-        return int(self.given.shape[0])
-
-    @property
-    def n_words(self) -> int:
-        """Number of columns."""
-        return int(self.given.shape[1])
-
     def part(self, first: int = 0, last: int | None = None) -> Rows:
         """Return consecutive documents; all of them without a copy."""
-        if first or last is not None:
-            return super().part(first, last)
-        assert self._there is not None
-        return GivenRows(self.device, self._there)
+        return super().part(first, last) if first or last is not None else GivenRows(self.there)
 
 
 def resident(device: Device, X: Any) -> GivenDocuments | None:

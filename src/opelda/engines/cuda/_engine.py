@@ -68,7 +68,7 @@ class CudaEngine(Engine):
         return f"CudaEngine(device={self.device.number})  # {self.device.title}"
 
     def documents(self, X: sparse.csr_array) -> CudaDocuments:
-        return CudaDocuments(X, self.host.content_keys)
+        return CudaDocuments(self.device, X, self.host.content_keys)
 
     def resident(self, X: Any) -> GivenDocuments | None:
         with self.device.busy():
@@ -94,27 +94,21 @@ class CudaEngine(Engine):
             return super().statistics(*given, **options)
 
     def _explain(
-        self,
-        weights: Weights,
-        documents: Documents,
-        chosen: Chosen,
-        task: Task,
-        divide: bool,
-        certify: bool = False,
-        first: bool = False,
+        self, weights: Weights, documents: Documents, chosen: Chosen, task: Task, wanted: Wanted
     ) -> Explained | None:
         settings = kernels.for_updates(task, weights.n_topics)
         if settings is None:
-            return self.host._explain(weights, documents, chosen, task, divide, certify, first)
+            return self.host._explain(weights, documents, chosen, task, wanted)
         assert isinstance(weights, CudaWeights)
         assert isinstance(documents, CudaDocuments)
         started = perf_counter()
         if documents.n_words > weights.n_words:
             check_words(documents.part().words, weights.n_words)
         n_topics, n_threads = weights.n_topics, self.host.n_threads
-        blocks, lengths = documents.some(self.device, chosen, n_topics, n_threads)
+        blocks, lengths = documents.some(chosen, n_topics, n_threads)
         if not lengths.any():
             return None
+        certify, divide = wanted.certificate, wanted.factors
         logs, alpha = divide and task.method.expects_logs, task.alpha.astype(np.float32)
         table = CudaTable.of_weights(weights, logs=True) if logs else self._whole(weights)
         sums, n_tokens = self._sums, float(lengths.sum())

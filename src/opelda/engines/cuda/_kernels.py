@@ -98,7 +98,7 @@ class Call(NamedTuple):
     def run(self, name: str, floats: Callable[[int], int], *given: Any) -> None:
         """Run a kernel with a warp for each document, with room for `floats` of its words."""
         device = self.table.device
-        for room, n_docs, docs in self.rows.by_length(device):
+        for room, n_docs, docs in self.rows.by_length:
             room_of_one = floats(room) + floats(room) % 2
             most = min(MOST_SHARED, device.most_shared) // (4 * room_of_one)
             fits = most > 0

@@ -33,7 +33,7 @@ def solved(table: CudaTable, rows: Rows, task: Task, wanted: Wanted, n_threads: 
         rows = Rows(rows.indptr, rows.words, rows.counts)  # the processor knows their bounds
 
     def here(some: Rows, how: Task, parts: Wanted) -> Solution:
-        return cpu_kernels.solve(table, some, how, parts, True, n_threads)
+        return cpu_kernels.solve(table, some, how, parts, n_threads)
 
     def infer(some: Rows, how: Task, parts: Wanted) -> Solution:
         settings = how.method.kernel(table.n_topics, how.seed)

@@ -61,7 +61,6 @@ class CudaTokens(Tokens):
     @classmethod
     def made(
         cls,
-        device: Device,
         documents: CudaDocuments,
         n_topics: int,
         keys: NDArray[np.uint64],
@@ -69,13 +68,14 @@ class CudaTokens(Tokens):
         topics: NDArray[np.uint16] | None,
     ) -> "CudaTokens":
         """Make tokens of documents on the GPU; see `Engine.tokens`."""
-        cp, rows = device.cp, documents.there(device)
+        device, rows = documents.device, documents.there
+        cp = device.cp
         each = cp.minimum(cp.ceil(rows.counts), MOST_TOKENS).astype(np.int64)
         starts = cp.concatenate((cp.zeros(1, np.int64), cp.cumsum(each)))
         first, n_tokens = starts[rows.indptr], int(starts[-1])
         if shift is None:
             whole = bool((rows.counts == cp.rint(rows.counts)).all())
-            shift = unit_of(whole, float(documents.lengths(device).sum()))
+            shift = unit_of(whole, float(documents.lengths.sum()))
         words, plain = cp.empty(n_tokens, np.int32), cp.empty(rows.n_docs, np.uint8)
         parts: tuple[Any, Any, Any] = (None, None, None)
         if shift < 0 or not bool((rows.counts == each).all()):
@@ -110,7 +110,7 @@ class CudaTokens(Tokens):
         )
         total = cp.rint(rows.counts.astype(np.float64) * 2.0**shift).astype(np.int64).sum()
         # (what `Tokens` would work out here)
-        vars(made).update(lengths=documents.lengths(device), total=float(total) * 2.0**-shift)
+        vars(made).update(lengths=documents.lengths, total=float(total) * 2.0**-shift)
         return made
 
     @property
@@ -210,8 +210,9 @@ class CudaTokenBlocks(Tokens):
         return self._made(self.rows.take(docs), self.keys[docs], topics).histogram(1.0)
 
     def _made(self, rows: Rows, keys: NDArray[np.uint64], topics: NDArray[np.uint16]) -> CudaTokens:
-        documents = CudaDocuments.of(rows, self.n_words)
-        return CudaTokens.made(self.device, documents, self.n_topics, keys, self.shift, topics)
+        parts, shape = (rows.counts, rows.words, rows.indptr), (rows.n_docs, self.n_words)
+        documents = CudaDocuments(self.device, sparse.csr_array(parts, shape=shape))
+        return CudaTokens.made(documents, self.n_topics, keys, self.shift, topics)
 
 
 def tokens_made(
@@ -228,7 +229,7 @@ def tokens_made(
     # topics and their counts take the rest of the memory
     if has_room(device, n_bytes, most_free=0.6):
         keys = documents.keys if copies is None else numbered(documents.content_keys(), copies)
-        return CudaTokens.made(device, documents, n_topics, keys, shift, topics)
+        return CudaTokens.made(documents, n_topics, keys, shift, topics)
     host = Tokens.of(documents, n_topics, copies, shift)
     rows = host.rows
     before = OF_ENTRY * rows.indptr + OF_TOKEN * host.first

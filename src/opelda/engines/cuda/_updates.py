@@ -35,7 +35,7 @@ class Sums:
         picks = self._picks = found.picks
         self._table, self._divide = table, np.int32(divide)
         self._unit = np.float64(2.0 ** (61 - int(np.ceil(np.log2(max(n_tokens, 1.0))))))
-        batch = batch_of(self.device.numbers(rows.n_docs), rows, table)
+        batch = batch_of(self.device.cp.arange(rows.n_docs, dtype=np.int32), rows, table)
         if picks is None:
             weighs = found.theta if found.factors is None else found.factors
             self.device.run(
