@@ -5,7 +5,7 @@ Slow, and the oracle of the suite: an engine is right where it agrees with this 
 
 from dataclasses import dataclass, field, replace
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,7 +78,8 @@ class TopicTokens(Tokens):
     slots: dict[int, Slots] = field(default_factory=dict)
 
 
-class Batched(NamedTuple):
+@dataclass
+class Batched:
     """The statistics of documents: their words, a row for each of these, the topics' mass."""
 
     e_seconds: float

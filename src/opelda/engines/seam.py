@@ -258,13 +258,8 @@ class Updated:
 class Explained(Protocol):
     """Documents with inferred mixtures, whose statistics an engine has or can add up."""
 
-    @property
-    def e_seconds(self) -> float:
-        """The time that inference took."""
-
-    @property
-    def mean_gap(self) -> float:
-        """The mean gap of the mixtures; NaN without certificates."""
+    e_seconds: float  # of inference
+    mean_gap: float  # NaN without certificates
 
     def mass(self) -> NDArray[np.float64]:
         """sum_d |d| theta_dk."""
@@ -290,10 +285,7 @@ class Engine(Protocol):
         """Take a collection of checked counts."""
 
     def resident(self, X: Any) -> Documents | None:
-        """Take unchecked documents of the engine's own memory, without a copy.
-
-        None where the engine has no such memory, or the documents must be converted or refused.
-        """
+        """Take unchecked documents of the engine's own memory; None if they must be copied."""
         return None
 
     def weights(self, host: HostWeights) -> Weights:
@@ -304,11 +296,10 @@ class Engine(Protocol):
         return weights.owner == self.name
 
     def random_weights(self, n_words: int, n_topics: int, prior: Prior, seed: int) -> Weights:
-        """Make weights of mean 1 and deviation 0.1: just enough to tell the topics apart.
+        """Make weights of mean 1 and deviation 0.1, each of its word, topic and seed alone.
 
-        With wider ones VB, for which small weights count exponentially less, would keep every word
-        where the start put it. A weight depends on its word, its topic and the seed alone;
-        `ReferenceEngine` has the formula.
+        That is just enough to tell the topics apart: from wider ones VB, for which small weights
+        count exponentially less, would keep every word where the start put it.
         """
 
     def topics(self, components: NDArray[Any], ids: NDArray[np.int32] | None = None) -> Any:
@@ -385,8 +376,8 @@ class Engine(Protocol):
     ) -> Tokens:
         """Make tokens of a collection, which `sweep` gives topics, or which have `topics`.
 
-        For a part of a collection give what concerns the whole: the number of each document among
-        those of equal content (`copies`), and the `shift`.
+        For a part of a collection `copies` (numbers the documents of equal content) and `shift` are
+        those of the whole.
         """
 
     def sweep(
@@ -400,15 +391,15 @@ class Engine(Protocol):
         seed: int,
         n_draws: int = 1,
     ) -> TokenCounts:
-        """Draw every token's topic, given its document's others, and count them.
+        """Draw every token's topic, P(k) ~ (N_dk + alpha_k) beta_kj, and count the tokens.
 
-        P(k) is proportional to (N_dk + alpha_k) beta_kj. Without counts, beta is the weights', and
-        the tokens begin without topics. With counts, to which the tokens belong, beta is theirs
-        and the prior's (by default the weights'), and each token is left out of its own draw.
+        Without counts, beta is the weights', and the tokens begin without topics. With counts, to
+        which the tokens belong, beta is theirs and the prior's (by default the weights'), and each
+        token is left out of its own draw.
         """
 
     def blend(self, weights: Weights, counts: TokenCounts, share: float) -> None:
-        """Make weights (1 - share) of what they are and `share` of counts, and all of the prior."""
+        """Make weights (1 - share) of what they are, `share` of counts, and all of the prior."""
 
     def histogram(self, tokens: Any, share: float) -> SizeHistogram:
         """Count documents by their tokens per topic, on about a share of them chosen by key."""
@@ -449,9 +440,9 @@ class Engine(Protocol):
     ) -> NDArray[np.int64] | None:
         """Choose rows as k-means++ does (Arthur & Vassilvitskii 2007), one for each draw of [0, 1).
 
-        A row's chance grows with the square of its distance, one less the product, from the rows
-        chosen before and from the last `n_begun` rows, which cannot be chosen. Rows are of length
-        1, or empty. None where too few differ.
+        A row's chance grows with the square of its distance, 1 less the product, from the rows
+        chosen before and the last `n_begun` rows. Rows are of length 1, or empty. None where too
+        few differ.
         """
         n_docs = X.shape[0] - n_begun
         columns = X[:n_docs].tocsc()

@@ -1,5 +1,6 @@
 """The CPU's private parts of an update: a batch transposed, and its statistics added."""
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -56,7 +57,8 @@ def transposed(rows: Rows, n_words: int, n_threads: int) -> Transposed:
     return Transposed(*_native.transpose(rows.indptr, rows.words, rows.counts, n_words, n_threads))
 
 
-class Explained(NamedTuple):
+@dataclass
+class Explained:
     """A batch with its mixtures and the topics of its words."""
 
     batch: Transposed

@@ -41,8 +41,8 @@ class CudaRows:
             return rows.there
         if isinstance(rows, cls):
             return rows
-        there = map(device.array, (rows.indptr, rows.words, rows.counts))
-        return cls(device, *there, np.diff(rows.indptr))
+        words, counts_ = device.array(rows.words), device.array(rows.counts)
+        return cls(device, device.array(rows.indptr), words, counts_, np.diff(rows.indptr))
 
     def some(self, chosen: NDArray[np.intp]) -> "CudaRows":
         """Return some of the documents, without a copy."""
