@@ -1,4 +1,4 @@
-"""Engines, where kernels run: they own documents and topics and are asked in coarse steps.
+"""Engines, where kernels run: they own documents and topics, and answer a few large requests.
 
 The only package that knows native code; docs/architecture.md has the seam in one table.
 
@@ -26,8 +26,8 @@ __all__ = ["get_engine"]
 # Work from which on "auto" takes a GPU: some 1,700 abstracts by `preset="best"`, for which 16 cores
 # take 1.2 s and an H200 0.4 s, and 0.4 s to start (python -m benchmarks.gpu --only auto).
 LEAST_WORK = 1e7
-A_PASS = 10  # sweeps that a pass of updates counts as
-AN_INFERENCE = 0.1  # and inferring once: copies take most of it
+# The sweeps that a pass of updates counts as, and one inference: copies take most of its time.
+A_PASS, AN_INFERENCE = 10, 0.1
 
 
 def get_engine(
@@ -36,21 +36,20 @@ def get_engine(
     work: float = 0.0,
     weights: Weights | None = None,
 ) -> Any:
-    """Return the engine of that name, made for so many threads; an engine object as it is.
+    """Return the engine of a name, with so many threads; return an engine object as it is.
 
     Parameters
     ----------
     engine : {"cpu", "cuda", "auto", "reference"} or Engine
-        "cpu": native kernels on this machine's processor; "cuda": a GPU of NVIDIA's, with CuPy
-        ("cuda:1" is the second); "auto": a GPU if there is one and so much to do that it is
-        faster, else the processor; "reference": plain NumPy in double precision, slow, what the
-        others are tested against.
+        "cpu": native kernels on this machine's processor; "cuda": an NVIDIA GPU, with CuPy
+        ("cuda:1" is the second); "auto": a GPU where there is one and the work is large enough,
+        else the processor; "reference": plain NumPy in double precision, slow, the tests' oracle.
     n_jobs : int or None
-        Threads of an engine that is given by name; an object has its own.
+        Threads of an engine that is given by name.
     work : float
-        What there is to do, as far as it is known: entries of the documents times sweeps.
+        The known amount of work: entries of the documents times sweeps.
     weights : Weights or None
-        The topics that the work is about: "auto" leaves those on a GPU there.
+        The topics of the work: "auto" leaves topics on a GPU there.
 
     Examples
     --------
@@ -63,13 +62,13 @@ def get_engine(
         return engine
     if n_jobs is not None:
         threads(n_jobs)  # complains of it by its own name
+    if engine == "auto":
+        stays = weights is not None and weights.owner.startswith("cuda")
+        return _found(n_jobs) if stays or work >= LEAST_WORK else CPUEngine(n_jobs)
     if engine == "cpu":
         return CPUEngine(n_jobs)
     if engine == "reference":
         return ReferenceEngine()
-    if engine == "auto":
-        stays = weights is not None and weights.owner.startswith("cuda")
-        return _found(n_jobs) if stays or work >= LEAST_WORK else CPUEngine(n_jobs)
     name, _, number = engine.partition(":")
     if name == "cuda" and (engine == name or number.isdecimal()):
         return _cuda_engine(int(number or 0), n_jobs)
@@ -78,14 +77,13 @@ def get_engine(
 
 
 def _cuda_engine(number: int, n_jobs: int | None) -> Any:
-    from opelda.engines.cuda._engine import CudaEngine  # which imports much that others do not need
+    from opelda.engines.cuda._engine import CudaEngine  # a large import
 
-    engine: Engine = CudaEngine(number, n_jobs)
-    return engine
+    return CudaEngine(number, n_jobs)
 
 
 def _found(n_jobs: int | None) -> Any:
-    """Return the first GPU's engine, or the processor's, and say which, once."""
+    """Return the first GPU's engine, or the processor's, and log once which."""
     from opelda.engines.cuda._device import tell
 
     try:

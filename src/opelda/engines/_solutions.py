@@ -1,4 +1,4 @@
-"""Mixtures and what is known of them: an engine's answer to `infer`."""
+"""Mixtures and their bounds: an engine's answer to `infer`."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,7 +13,7 @@ from opelda.engines._documents import Rows
 
 @dataclass(frozen=True)
 class Batch:
-    """Documents with the topics of their words, in host memory: all that a method may look at.
+    """Documents with the topics of their words, in host memory, for a method without a kernel.
 
     The documents are CSR: words sorted and distinct within a document, counts > 0, every word with
     a positive probability in at least one topic.
@@ -26,7 +26,7 @@ class Batch:
     words: NDArray[np.int32]
     counts: NDArray[np.float32]
     alpha: NDArray[Any]
-    # the rows' words where they are not 0, 1, 2, ...: the random numbers of documents need them
+    # the rows' words where they are not 0, 1, 2, ...: keys of random numbers need them
     ids: NDArray[np.int32] | None = None
 
     @classmethod
@@ -37,19 +37,18 @@ class Batch:
 
     @property
     def n_docs(self) -> int:
-        """Number of documents."""
         return len(self.indptr) - 1
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """Per document: the two gaps, the two terms of f, and what can be missing (float64 arrays)."""
+    """Bounds and terms of f, per document."""
 
     gap: NDArray[np.float64]
     likelihood_gap: NDArray[np.float64]
     log_likelihood: NDArray[np.float64]
     log_prior: NDArray[np.float64]
-    # an upper bound, its own rounding included: what any mixture can be ahead in log-likelihood
+    # a bound, with its own rounding, of any mixture's lead in log-likelihood
     likelihood_loss: NDArray[np.float64]
 
     @classmethod
@@ -60,13 +59,12 @@ class Certificate:
 
 @dataclass(frozen=True)
 class Picks:
-    """Mixtures as OPE, EM and Exact make them: a few topics, and a rest spread like the start.
+    """Mixtures of OPE, EM and Exact: a few topics, and a rest spread like the start.
 
     theta_dk = rest_d start_k + (share of topic k in document d, 0 where it was never picked).
     """
 
-    # CSR of the topics each document moved to, in picking order, or those that were kept
-    indptr: NDArray[np.int64]
+    indptr: NDArray[np.int64]  # CSR of the topics of each document, in picking order
     topics: NDArray[np.int32]
     shares: NDArray[np.float32]
     rest: NDArray[np.float32]
@@ -81,7 +79,7 @@ class Wanted:
     certificate: bool = True
     factors: bool = False  # the weights of tokens' topics, where those are not the mixture
     picks: bool = True  # the mixtures of OPE, EM and Exact as a few topics and a rest
-    close: bool = False  # bounds close to what they bound, at the cost of an exact mixture each
+    close: bool = False  # tight bounds, at the cost of an exact mixture each
 
 
 EVERYTHING = Wanted(close=True)
@@ -92,9 +90,9 @@ FEW_TOPICS = Wanted(theta=False, certificate=False)
 
 @dataclass(frozen=True)
 class Solution:
-    """Mixtures found for some documents; None for what was not wanted."""
+    """Mixtures of some documents; None for the parts that were not wanted."""
 
-    # (n_docs, n_topics): of a document without words the prior's mean; on the GPU where they were
+    # (n_docs, n_topics): without words the prior's mean; on the GPU where the documents were there
     theta: Any
     n_iter: NDArray[np.int32]
     # the documents' lengths, without words that no topic has; with a certificate only
@@ -104,8 +102,7 @@ class Solution:
     # VB's exp(E[log theta]), up to a factor a document: P(z = k) of a token of word j is
     # proportional to factors_dk beta_kj; None: the mixture itself
     factors: NDArray[np.float32] | None = None
-    # the most nats that any mixture is ahead, where that was asked for: in log-likelihood, or in f
-    # where that is concave
+    # a bound, if wanted, of any mixture's lead in log-likelihood, or in f where f is concave
     loss: NDArray[np.float64] | None = None
 
     def dense(self) -> NDArray[Any]:
@@ -128,7 +125,7 @@ class Solution:
         return with_rows(picked, full, sparse.csr_array(dense))
 
     def picked(self) -> sparse.csr_array:
-        """Return the part of the mixtures that lies on topics that were picked."""
+        """Return the shares of the picked topics, without the rest."""
         picks = self.picks
         assert picks is not None
         parts = picks.shares, picks.topics, picks.indptr
@@ -139,22 +136,21 @@ class Solution:
 
     def mean_gap(self, rows: Rows) -> float:
         """Return the mean over documents with words; NaN without certificates."""
-        return (
-            np.nan if self.certificate is None else float(self.certificate.gap[~rows.empty].mean())
-        )
+        bounds = self.certificate
+        return np.nan if bounds is None else float(bounds.gap[~rows.empty].mean())
 
 
 def with_rows(
     matrix: sparse.csr_array, rows: NDArray[np.intp], others: sparse.csr_array
 ) -> sparse.csr_array:
-    """Return the matrix with other rows in the places of some of its own."""
+    """Return the matrix with some of its rows replaced."""
     order = np.arange(matrix.shape[0])
     order[rows] = len(order) + np.arange(len(rows))
     return sparse.csr_array(sparse.vstack([matrix, others], "csr")[order])
 
 
 def where_it_was(found: Any, X: Any) -> Any:
-    """Return mixtures in the memory where the documents X lie."""
+    """Return mixtures in the memory of the documents X."""
     if not on_device(X) or on_device(found):
         return found
     import cupy
@@ -164,7 +160,7 @@ def where_it_was(found: Any, X: Any) -> Any:
 
 
 def put(theta: Any, rows: NDArray[np.intp], values: Any) -> None:
-    """Give some documents other mixtures, where they are: those of a GPU take no NumPy arrays."""
+    """Replace the mixtures of some documents, maybe on a GPU, whose arrays take no NumPy arrays."""
     if on_device(theta):
         import cupy
 
@@ -173,7 +169,7 @@ def put(theta: Any, rows: NDArray[np.intp], values: Any) -> None:
 
 
 def completed(found: Solution, rows: Rows, alpha: NDArray[np.float64]) -> Solution:
-    """Give documents without words the prior's mean, and those with bounds their lengths."""
+    """Complete a solution: documents without words, and lengths where there are bounds."""
     empty = rows.empty
     if empty.any():
         if found.theta is not None:
@@ -189,7 +185,7 @@ def completed(found: Solution, rows: Rows, alpha: NDArray[np.float64]) -> Soluti
 
 
 def certify_empty(certificate: Certificate, rows: Rows, alpha: NDArray[np.float64]) -> None:
-    """Without words there is nothing to be wrong about: the prior's mean is the answer."""
+    """Certify the prior's mean for documents without words."""
     empty = rows.empty
     certificate.gap[empty] = certificate.likelihood_gap[empty] = 0.0
     certificate.log_likelihood[empty] = certificate.likelihood_loss[empty] = 0.0
@@ -197,7 +193,7 @@ def certify_empty(certificate: Certificate, rows: Rows, alpha: NDArray[np.float6
 
 
 def joined(parts: list[Any]) -> Any:
-    """Put the solutions of consecutive documents together: arrays one after another."""
+    """Concatenate the solutions, or certificates, of consecutive documents."""
     first = parts[0]
     if len(parts) == 1 or first is None:
         return first

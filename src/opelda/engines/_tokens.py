@@ -1,4 +1,4 @@
-"""A collection whose every token has a topic, which sweeps draw, and the tokens' counts."""
+"""Tokens of a collection, whose topics sweeps draw, and their counts."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,23 +12,20 @@ from opelda._validation import SMALLEST_COUNT
 from opelda.engines._documents import Documents, Rows, numbered
 
 MOST_TOKENS = 16  # of one count: more would take time and tell little more
-WHOLE_SHIFT = 4  # in sixteenths every whole count is exact, however many tokens it is
 FRACTION_SHIFT = 16
-TINY = 2.0**-4  # where no count is larger, 2**-16 is too coarse a unit
 
 
 @dataclass(frozen=True)
 class Tokens:
-    """A collection token by token, as engines begin with it; each has its own form of it.
+    """A collection token by token, in the order of words; each engine adds its own parts.
 
-    A count of c is ceil(c) tokens of equal weight, at most 16. A document's tokens are in the order
-    of its words.
+    A count of c is ceil(c) tokens of equal weight, at most 16.
     """
 
     rows: Rows
     n_words: int
     n_topics: int
-    keys: NDArray[np.uint64]  # of the documents' random numbers: content, number of the copy
+    keys: NDArray[np.uint64]  # of the documents' random numbers: by content and copy
     first: NDArray[np.int64]  # (n_docs + 1,): the offset of each document's tokens
     shift: int  # weights are whole multiples of 2**-shift, so that sums are exact in any order
 
@@ -46,12 +43,12 @@ class Tokens:
         ends = np.concatenate(([0], np.cumsum(tokens_of(rows.counts))))
         first = ends[rows.indptr].astype(np.int64)
         if shift is None:
-            shift = unit_of(are_whole(rows.counts), float(rows.counts.sum(dtype=np.float64)))
+            whole = bool((rows.counts == np.rint(rows.counts)).all())
+            shift = unit_of(whole, float(rows.counts.sum(dtype=np.float64)))
         return cls(rows, n_words, n_topics, keys, first, shift)
 
     @cached_property
     def lengths(self) -> NDArray[np.float64]:
-        """The weights of the documents."""
         return self.rows.tokens()
 
     @cached_property
@@ -61,14 +58,14 @@ class Tokens:
         return float(np.ldexp(float(units.astype(np.int64).sum()), -self.shift))
 
     def token_units(self) -> NDArray[np.int64]:
-        """Return what each token weighs in units of 2**-shift."""
+        """Return the weight of each token in units of 2**-shift."""
         return np.floor(np.ldexp(self.token_weights(), self.shift) + 0.5).astype(np.int64)
 
     def token_sizes(self) -> NDArray[np.float32]:
-        """Return what each token weighs in its document.
+        """Return the weight of each token in its document.
 
-        Rounded, where it is not a whole number, to less than single precision of the document: the
-        sums of any of its tokens are exact then, and what comes and goes leaves nothing behind.
+        A fraction is rounded to less than single precision of the document, so that sums over any
+        of its tokens are exact.
         """
         totals = np.repeat(self.lengths, np.diff(self.first))
         grain = np.exp2(np.ceil(np.log2(np.maximum(totals, 1.0))) - 22)
@@ -76,7 +73,6 @@ class Tokens:
         return each.astype(np.float32)
 
     def token_weights(self) -> NDArray[np.float64]:
-        """Return what each token weighs."""
         counts = self.rows.counts
         each = tokens_of(counts)
         return np.repeat(counts / each.astype(np.float64), each)
@@ -102,12 +98,10 @@ class TokenCounts:
 
     @property
     def n_words(self) -> int:
-        """V."""
         return int(self.cells.shape[0])
 
     @property
     def n_topics(self) -> int:
-        """K."""
         return int(self.cells.shape[1])
 
     @property
@@ -130,20 +124,16 @@ class TokenCounts:
     @property
     def arrays(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
         """The offsets of the words, their topics, and the weights of these."""
-        cells = self.cells
-        return (
-            cells.indptr.astype(np.int64, copy=False),
-            cells.indices.astype(np.int32, copy=False),
-            cells.data,
-        )
+        starts = self.cells.indptr.astype(np.int64, copy=False)
+        return starts, self.cells.indices.astype(np.int32, copy=False), self.cells.data
 
 
 @dataclass(frozen=True)
 class SizeHistogram:
-    """How many documents have so much of a topic, and so many tokens in all.
+    """Documents counted by their tokens per topic, and in all.
 
-    `times` documents have `sizes` > 0 of `topics`; `n_alike` have `lengths` tokens. Those of parts
-    of a collection are added with ``+``, in any order, to the same result.
+    `times` documents have `sizes` > 0 of `topics`; `n_alike` have `lengths` tokens. Histograms of
+    parts of a collection are added with ``+``, in any order, to the same result.
     """
 
     topics: NDArray[np.int64]
@@ -179,32 +169,31 @@ class SizeHistogram:
 
 
 def looked_at(keys: NDArray[np.uint64], share: float) -> NDArray[np.int64]:
-    """Return about a share of the documents, chosen by key: neither order nor split matters."""
+    """Return about a share of the documents, chosen by key."""
     return np.flatnonzero(keys.astype(np.float64) < share * 2.0**64)
 
 
 def tokens_of(counts: NDArray[np.float32]) -> NDArray[np.int64]:
-    """Return how many tokens each count is: 1, 2, 3 and 16 for .5, 2, 2.5 and 17."""
+    """Return the tokens of each count: 1, 2, 3 and 16 for .5, 2, 2.5 and 17."""
     return np.minimum(np.ceil(counts), MOST_TOKENS).astype(np.int64)
 
 
 def unit_of(whole: bool, total: float) -> int:
-    """Return the shift that keeps whole counts exact, fractions close, and sums below 2**62."""
+    """Return the shift that keeps whole counts exact, fractions close, and sums below 2**62.
+
+    In sixteenths every whole count is exact, for it has at most 16 tokens.
+    """
     bits = int(np.ceil(np.log2(max(total, 1.0)))) + 1
-    return min(WHOLE_SHIFT if whole else FRACTION_SHIFT, 62 - bits)
-
-
-def are_whole(counts: NDArray[np.float32]) -> bool:
-    """Whether no count is a fraction."""
-    return bool((counts == np.rint(counts)).all())
+    return min(4 if whole else FRACTION_SHIFT, 62 - bits)
 
 
 def enlarged(X: sparse.csr_array) -> sparse.csr_array:
-    """Return a collection of tiny counts times a power of 2: their median is above 1/2, at most 1.
+    """Return tiny counts times a power of 2: their median is above 1/2, at most 1.
 
-    Other collections stay as they are. The order of the documents does not matter.
+    Other collections are returned as they are. The order of the documents does not matter.
     """
-    if X.dtype.kind != "f" or not SMALLEST_COUNT < X.data.max(initial=0.0) < TINY:
+    # below 2**-4 the unit of 2**-16 is too coarse
+    if X.dtype.kind != "f" or not SMALLEST_COUNT < X.data.max(initial=0.0) < 2.0**-4:
         return X
     data = np.where(X.data > SMALLEST_COUNT, X.data, 0.0).astype(np.float64)
     positive = np.sort(data[data > 0])
