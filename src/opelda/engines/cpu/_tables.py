@@ -39,7 +39,6 @@ class TopicTable:
 
     @property
     def n_words(self) -> int:
-        """Number of rows."""
         return len(self.rows)
 
     def known_part(self, rows: Rows) -> Rows:

@@ -134,7 +134,7 @@ class CudaEngine(Engine):
     def tokens(self, documents: Documents, n_topics: int, **given: Any) -> Tokens:
         assert isinstance(documents, CudaDocuments)
         with self.device.busy():
-            return sweeps.tokens_made(self.device, documents, n_topics, **given)
+            return sweeps.tokens_made(documents, n_topics, **given)
 
     def sweep(
         self, weights: Any, tokens: Any, alpha: NDArray[np.float64], **given: Any

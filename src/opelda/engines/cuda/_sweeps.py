@@ -47,14 +47,14 @@ class CudaTokens(Tokens):
     device: Device
     words: Any  # int32, of each token
     z: Any  # uint16: topics
-    plain: Any  # documents whose tokens all weigh 1
-    # of tokens in their documents, in probabilities and in counts; None where all documents are so
+    plain: Any  # which documents have tokens of weight 1 alone
+    # of tokens in their documents, in probabilities and in counts; None where all are plain
     sizes: Any
     weights: Any
     units: Any
-    small: bool  # the tokens of any word can be counted in 32 bits
+    small: bool  # 32 bits count the tokens of any word
     n_held: int  # one more than the largest word
-    classes: list[tuple[int, Any]]  # documents by the most topics they can have, the longest first
+    classes: list[tuple[int, Any]]  # (limit of topics, documents), the longest document first
     there: dict[str, Any]  # `first` and `keys` on the GPU
     looked_at: dict[float, Any] = field(default_factory=dict)
 
@@ -77,10 +77,9 @@ class CudaTokens(Tokens):
             whole = bool((rows.counts == cp.rint(rows.counts)).all())
             shift = unit_of(whole, float(documents.lengths.sum()))
         words, plain = cp.empty(n_tokens, np.int32), cp.empty(rows.n_docs, np.uint8)
-        parts: tuple[Any, Any, Any] = (None, None, None)
+        parts: list[Any] = [None, None, None]
         if shift < 0 or not bool((rows.counts == each).all()):
-            parts = (cp.empty(n_tokens, np.float32), cp.empty(n_tokens, np.float32),
-                     cp.empty(n_tokens, np.int64))  # fmt: skip
+            parts = [cp.empty(n_tokens, kind) for kind in (np.float32, np.float32, np.int64)]
         device.run(
             "counts", "lay_out", rows.n_docs,
             rows.indptr, rows.words, rows.counts, starts, np.int32(rows.n_docs), np.int32(shift),
@@ -109,7 +108,7 @@ class CudaTokens(Tokens):
             there={"first": first, "keys": device.array(keys)},
         )
         total = cp.rint(rows.counts.astype(np.float64) * 2.0**shift).astype(np.int64).sum()
-        # (what `Tokens` would work out here)
+        # (which `Tokens` would compute in host memory)
         vars(made).update(lengths=documents.lengths, total=float(total) * 2.0**-shift)
         return made
 
@@ -119,7 +118,6 @@ class CudaTokens(Tokens):
         return self.device.host(self.z)
 
     def each(self, work: Callable[["CudaTokens"], None]) -> None:
-        """Do some work for all tokens."""
         work(self)
 
     def histogram(self, share: float) -> SizeHistogram:
@@ -164,10 +162,7 @@ class CudaTokens(Tokens):
 
 
 def _classes(device: Device, lengths: NDArray[np.int64], n_topics: int) -> list[tuple[int, Any]]:
-    """Divide documents by the most topics they can have; the longest begin, or all wait for them.
-
-    Those without tokens are left out.
-    """
+    """Divide documents with tokens by the most topics they can have; the longest begin."""
     most = np.minimum(lengths, n_topics)
     found, below = [], 0
     for limit in (*KERNELS, int(most.max(initial=0))):
@@ -181,22 +176,20 @@ def _classes(device: Device, lengths: NDArray[np.int64], n_topics: int) -> list[
 
 @dataclass(frozen=True)
 class CudaTokenBlocks(Tokens):
-    """Tokens in host memory, which are made anew on the GPU, block by block, sweep after sweep."""
+    """Tokens in host memory, which every sweep lays out on the GPU, block by block."""
 
     device: Device
     topics: NDArray[np.uint16]
-    small: bool  # the tokens of any word can be counted in 32 bits
-    n_held: int  # one more than the largest word
+    small: bool  # as `CudaTokens` have it
+    n_held: int
     blocks: list[tuple[int, int]]
 
     def each(self, work: Callable[[CudaTokens], None]) -> None:
-        """Do some work for all tokens, and take their topics back."""
+        """Work on the tokens of each block, and take their topics back."""
 
         def do(block: tuple[int, int]) -> None:
-            here = slice(self.first[block[0]], self.first[block[1]])
-            there = self._made(
-                self.rows.between(*block), self.keys[slice(*block)], self.topics[here]
-            )
+            here, keys = slice(*self.first[list(block)]), self.keys[slice(*block)]
+            there = self._made(self.rows.between(*block), keys, self.topics[here])
             work(there)
             self.topics[here] = there.topics
 
@@ -216,7 +209,6 @@ class CudaTokenBlocks(Tokens):
 
 
 def tokens_made(
-    device: Device,
     documents: CudaDocuments,
     n_topics: int,
     copies: NDArray[np.integer] | None = None,
@@ -224,31 +216,28 @@ def tokens_made(
     topics: NDArray[np.uint16] | None = None,
 ) -> CudaTokens | CudaTokenBlocks:
     """Make tokens of documents, on the GPU if they fit there; see `Engine.tokens`."""
-    n_entries, n_tokens = int(documents.matrix.indptr[-1]), documents.matrix.data.sum(dtype=float)
+    device, matrix = documents.device, documents.matrix
+    n_entries, n_tokens = int(matrix.indptr[-1]), matrix.data.sum(dtype=float)
     n_bytes = OF_DOC * documents.n_docs + OF_ENTRY * n_entries + OF_TOKEN * n_tokens
     # topics and their counts take the rest of the memory
     if has_room(device, n_bytes, most_free=0.6):
         keys = documents.keys if copies is None else numbered(documents.content_keys(), copies)
         return CudaTokens.made(documents, n_topics, keys, shift, topics)
     host = Tokens.of(documents, n_topics, copies, shift)
-    rows = host.rows
-    before = OF_ENTRY * rows.indptr + OF_TOKEN * host.first
-    before = before + OF_DOC * np.arange(len(before))
-    if topics is None:
-        topics = np.zeros(host.first[-1], np.uint16)
-    of_words = np.bincount(rows.words, rows.counts, minlength=1)
+    before = OF_ENTRY * host.rows.indptr + OF_TOKEN * host.first
+    of_words = np.bincount(host.rows.words, host.rows.counts, minlength=1)
     return CudaTokenBlocks(
         **vars(host),
         device=device,
-        topics=np.array(topics),
+        topics=np.zeros(host.first[-1], np.uint16) if topics is None else np.array(topics),
         small=float(of_words.max()) * 2.0**host.shift < MOST_SMALL,
         n_held=len(of_words),
-        blocks=cut(before),
+        blocks=cut(before + OF_DOC * np.arange(len(before))),
     )
 
 
 class CudaCounts(TokenCounts):
-    """Counts on the GPU, all cells of them: 32 bits each where the tokens of any word fit."""
+    """Dense counts on the GPU, of 32 bits where these count the tokens of any word."""
 
     def __init__(self, device: Device, there: Any, shift: int) -> None:
         vars(self).update(device=device, there=there, shift=shift)
@@ -258,7 +247,7 @@ class CudaCounts(TokenCounts):
 
     @classmethod
     def of(cls, device: Device, counts: TokenCounts) -> "CudaCounts":
-        """Take counts of another engine, or such as were added up."""
+        """Take counts of another engine, or a sum of counts."""
         if isinstance(counts, cls):
             return counts
         starts, topics, cells = counts.arrays
@@ -269,37 +258,32 @@ class CudaCounts(TokenCounts):
 
     @property
     def kind(self) -> str:
-        """Which kernels are for them."""
+        """The name of their kernels."""
         return "small" if self.there.dtype == np.int32 else "large"
 
     @property
     def unit(self) -> float:
-        """The weight of 1."""
+        """The weight of a count of 1."""
         return 2.0**-self.shift
 
     @property
     def n_words(self) -> int:
-        """V."""
         return int(self.there.shape[0])
 
     @property
     def n_topics(self) -> int:
-        """K."""
         return int(self.there.shape[1])
 
     @cached_property
     def sums(self) -> NDArray[np.float64]:
-        """The tokens of each topic."""
         with self.device.busy():
             return self.device.host(self.device.column_sums(self.there, self.n_topics)) * self.unit
 
     @property
     def word_sums(self) -> NDArray[np.int64]:
-        """The weight of each word, in multiples of 2**-shift."""
         return self.device.host(self.there.sum(axis=1, dtype=np.int64))
 
     def sizes(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the distinct weights of cells, ascending, and how many cells have each."""
         cells, times = self.device.cp.unique(self.there[self.there != 0], return_counts=True)
         return self.device.host(cells).astype(np.int64), self.device.host(times)
 
@@ -372,7 +356,7 @@ def sweep(
 
 
 def _beta(counts: CudaCounts, prior: Prior, inverse: NDArray[np.float32], width: int) -> Any:
-    """Return the topics that counts and a prior are."""
+    """Return the topics of counts and a prior."""
     device = counts.device
     beta = device.cp.empty((counts.n_words, width), np.float32)
     number, of_words, of_rows = prior_parts(device, prior)

@@ -17,11 +17,10 @@ from opelda.errors import EngineError
 class CudaWeights(Weights):
     """Weights whose rows are on the GPU, in host memory, or alike in both.
 
-    Rules and streams change them by the methods of `Weights`, most of them in host memory; what
-    updates and sweeps do to them is done on the GPU, and they stay there.
+    Updates and sweeps change them on the GPU, most other methods of `Weights` in host memory.
     """
 
-    device: Any  # None where weights of another machine have arrived and there is no GPU
+    device: Any  # None for weights of another machine where there is no GPU
 
     def __init__(self, device: Device, *given: Any, **more: Any) -> None:
         self.device = device
@@ -33,9 +32,8 @@ class CudaWeights(Weights):
 
     @classmethod
     def of(cls, device: Device, owner: str, weights: Weights) -> "CudaWeights":
-        """Return the same weights as the GPU has them."""
-        names = ("scale", "prior_weight", "sums")
-        given = {name: getattr(weights, name) for name in names}
+        """Return the same weights for a GPU."""
+        given = {name: getattr(weights, name) for name in ("scale", "prior_weight", "sums")}
         return cls(device, owner, weights.rows, weights.n_topics, weights.prior, **given)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -51,7 +49,7 @@ class CudaWeights(Weights):
 
     @property
     def _room(self) -> NDArray[Any]:
-        """The rows in host memory alone: whoever asks may change them."""
+        """The rows in host memory alone, to be read or changed."""
         if self._here is None:
             self._here = self.device.host(self._there)
         self._there = None
@@ -65,7 +63,7 @@ class CudaWeights(Weights):
 
     @property
     def sums(self) -> NDArray[np.float64]:
-        """sum_j rows_jk in host memory: copied only when somebody asks, for updates do not wait."""
+        """sum_j rows_jk in host memory, copied when it is read, for updates do not wait."""
         if self._sums_here is None:
             self._sums_here = self.device.host(self._sums_there)
         found: NDArray[np.float64] = self._sums_here
@@ -95,14 +93,14 @@ class CudaWeights(Weights):
         return rows
 
     def host(self) -> Any:
-        """Return the weights without padding; the GPU keeps its own."""
+        """Return the weights without padding, and keep the rows on the GPU."""
         there = self._there
         found = super().host()
         self._there = there
         return found
 
     def begin_change(self) -> None:
-        """Say so; arrays of another process come read-only, and stay as they are."""
+        """Make host rows writable, for arrays of another process are read-only."""
         self.touch()
         if self._here is not None and not self._here.flags.writeable:
             self._here = np.array(self._here)
@@ -126,7 +124,7 @@ class CudaWeights(Weights):
 
 
 class CudaTable(TopicTable):
-    """The topics of some words, or of all, on the GPU; in host memory where they are asked for."""
+    """The topics of some words, or of all, on the GPU, and in host memory once they are read."""
 
     def __init__(
         self,
@@ -184,7 +182,6 @@ class CudaTable(TopicTable):
 
     @property
     def n_words(self) -> int:
-        """Number of rows."""
         return int(self.beta.shape[0])
 
     @cached_property
