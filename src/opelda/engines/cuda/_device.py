@@ -1,4 +1,4 @@
-"""A GPU as the CUDA engine sees it: CuPy, imported when it is asked for, and compiled kernels."""
+"""One GPU: CuPy, imported on first use, copies and compiled kernels."""
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
@@ -27,7 +27,7 @@ Done = TypeVar("Done")
 
 
 def cupy() -> Any:
-    """Return CuPy; nothing of it is imported before."""
+    """Import CuPy."""
     try:
         import cupy as found
     except ImportError as error:
@@ -41,7 +41,7 @@ def cupy() -> Any:
 class Copies:
     """Copies of large arrays in one direction, through two pinned buffers in turns.
 
-    While one part is on its way, four threads lay out the next, for one is slower than the way.
+    While one part is copied, four threads lay out the next, for one thread is slower than the copy.
     (CuPy pins memory for every copy anew, which takes longer than the copy.)
     """
 
@@ -52,13 +52,13 @@ class Copies:
 
     @cached_property
     def _buffers(self) -> list[tuple[NDArray[np.uint8], Any]]:
-        """Buffers, each with an event that says when it is free again."""
+        """Each buffer has an event at which it is free again."""
         cuda = self.cp.cuda
         pinned = [np.frombuffer(cuda.alloc_pinned_memory(PART), np.uint8, PART) for _ in range(2)]
         return [(buffer, cuda.Event(disable_timing=True)) for buffer in pinned]
 
     def to_device(self, values: NDArray[Any]) -> Any:
-        """Copy an array that has no gaps."""
+        """Copy a contiguous array."""
         there = self.cp.empty(values.shape, values.dtype)
         bytes_ = values.reshape(-1).view(np.uint8)
         with self._lock:
@@ -71,7 +71,7 @@ class Copies:
         return there
 
     def to_host(self, there: Any) -> NDArray[Any]:
-        """Copy an array that has no gaps back."""
+        """Copy a contiguous array back."""
         values = np.empty(there.shape, there.dtype)
         bytes_ = values.reshape(-1).view(np.uint8)
 
@@ -107,11 +107,11 @@ class Copies:
 
 
 class Device:
-    """One GPU, by its number: its kernels, and what goes there and back."""
+    """One GPU, by its number: its kernels, and copies there and back."""
 
     def __init__(self, number: int = 0) -> None:
         self.cp, self.number = cupy(), number
-        self._fixed: dict[Any, tuple[Any, Any]] = {}
+        self._fixed: dict[tuple[str, bytes], Any] = {}
         # (1 and 2 are CUDA's names of the directions)
         self._to_device, self._to_host = Copies(self.cp, 1), Copies(self.cp, 2)
         runtime = self.cp.cuda.runtime
@@ -146,7 +146,7 @@ class Device:
 
     @contextmanager
     def busy(self) -> Iterator[None]:
-        """Work on this GPU; too little memory is said in one sentence."""
+        """Work on this GPU; raise an `EngineError` where its memory does not suffice."""
         try:
             with self.cp.cuda.Device(self.number):
                 yield
@@ -158,12 +158,12 @@ class Device:
             ) from error
 
     def free(self) -> int:
-        """Return the bytes that are free, those that CuPy keeps for later among them."""
+        """Return the free bytes, with those that CuPy keeps for later."""
         kept = self.cp.get_default_memory_pool().free_bytes()
         return int(self.cp.cuda.runtime.memGetInfo()[0]) + int(kept)
 
     def array(self, values: Any, dtype: Any = None) -> Any:
-        """Copy an array to the GPU, if it is not there; None stays None."""
+        """Copy an array to the GPU, if it is not there; return None for None."""
         if values is None:
             return None
         if isinstance(values, np.ndarray) and values.nbytes >= LARGE:
@@ -178,28 +178,26 @@ class Device:
         return found
 
     def fixed(self, values: NDArray[Any]) -> Any:
-        """Copy an array that stays as it is to the GPU, once; small ones are known by content."""
-        key: Any = id(values)
-        if values.nbytes <= 2**16:
-            key = values.dtype.str, values.tobytes()
-        kept = self._fixed.get(key)
-        if kept is None or (key == id(values) and kept[0] is not values):
+        """Copy an array to the GPU; a small one is kept there, known by its content."""
+        if values.nbytes > 2**16:
+            return self.array(values)
+        key = values.dtype.str, values.tobytes()
+        there = self._fixed.get(key)
+        if there is None:
             if len(self._fixed) >= 64:
                 self._fixed.clear()
-            kept = values, self.array(values)
+            there = self.array(values)
             self.wait()  # streams share it
-            self._fixed[key] = kept
-        return kept[1]
+            self._fixed[key] = there
+        return there
 
     def wait(self) -> None:
-        """Wait for what was begun."""
         self.cp.cuda.get_current_stream().synchronize()
 
     def side_by_side(self, work: Callable[[Block], Done], blocks: Sequence[Block]) -> list[Done]:
         """Do some work for each block, two at a time: while one is copied the other is computed.
 
-        Each has a stream, which has nothing left to do when the work is done: what it has used can
-        be given back then.
+        Each has a stream, which is idle when the work returns, so that its memory can be freed.
         """
         if len(blocks) == 1:
             return [work(blocks[0])]
@@ -229,7 +227,7 @@ class Device:
         return streams
 
     def run(self, file: str, name: str, n: int, *arguments: Any, threads: int = 1) -> None:
-        """Run a kernel for n things, with so many threads each; None is a null pointer."""
+        """Run a kernel for n items, with so many threads each; None is a null pointer."""
         if n:
             self.launch(file, name, -(-n * threads // THREADS), *arguments)
 
@@ -266,7 +264,7 @@ class Device:
 
 @cache
 def device_of(number: int) -> Device:
-    """Return the GPU of that number: one object, for what it keeps serves all engines."""
+    """Return the GPU of that number: one object, for all engines share its buffers."""
     return Device(number)
 
 

@@ -96,7 +96,7 @@ class CudaEngine(Engine):
     def _explain(
         self, weights: Weights, documents: Documents, chosen: Chosen, task: Task, wanted: Wanted
     ) -> Explained | None:
-        settings = kernels.for_updates(task, weights.n_topics)
+        settings = kernels.kernel_of(task, weights.n_topics, learning=True)
         if settings is None:
             return self.host._explain(weights, documents, chosen, task, wanted)
         assert isinstance(weights, CudaWeights)

@@ -13,7 +13,7 @@ from opelda.engines.cpu._tables import padded
 from opelda.engines.cuda._device import LANES, Device, tell
 from opelda.engines.cuda._documents import CudaRows, GivenRows
 from opelda.engines.cuda._tables import CudaTable
-from opelda.engines.seam import Certificate, Picks, Rows, Solution, Solver, Task, Wanted
+from opelda.engines.seam import Certificate, Picks, Rows, Solution, Task, Wanted
 
 MOST_SHARED = 96 * 1024  # bytes of a block
 MOST_MEMORY = 2**30  # bytes of all documents that shared memory is too small for
@@ -41,26 +41,20 @@ class CudaMixtures(NamedTuple):
     loss: Any = None  # Exact's
 
 
-def has_kernel(settings: s.KernelSettings | None) -> bool:
-    """Whether there is a kernel for the settings."""
-    if isinstance(settings, s.OPESettings):
-        return settings.a2 is None and settings.n_restarts == 1 and settings.tol == 0
-    return isinstance(settings, s.EMSettings | s.VBSettings | s.CVB0Settings)
-
-
-def for_updates(task: Task, n_topics: int) -> s.KernelSettings | None:
-    """Return the settings of an update's kernel; None where the processor infers, which is said."""
+def kernel_of(task: Task, n_topics: int, *, learning: bool = False) -> s.KernelSettings | None:
+    """Return the settings of a task's kernel; None, logged once, where the processor infers."""
     settings = task.method.kernel(n_topics, task.seed)
-    if has_kernel(settings) and task.accuracy is None:
+    if isinstance(settings, s.OPESettings):
+        known = settings.a2 is None and settings.n_restarts == 1 and settings.tol == 0
+    elif isinstance(settings, s.ExactSettings):
+        known = not learning and not s.is_concave(task.alpha)
+    else:
+        known = isinstance(settings, s.EMSettings | s.VBSettings | s.CVB0Settings)
+    if known and not (learning and task.accuracy):
         return settings
-    tell_of(task.method)
-    return None
-
-
-def tell_of(method: Solver) -> None:
-    """Say, once, that the processor infers."""
-    name = type(method).__name__
+    name = type(task.method).__name__
     tell(f"{name} as it is set has no kernel on the GPU: the processor infers these mixtures.")
+    return None
 
 
 def batch_of(docs: Any, rows: CudaRows, table: CudaTable) -> tuple[Any, ...]:

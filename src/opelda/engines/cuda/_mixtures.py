@@ -36,10 +36,8 @@ def solved(table: CudaTable, rows: Rows, task: Task, wanted: Wanted, n_threads: 
         return cpu_kernels.solve(table, some, how, parts, n_threads)
 
     def infer(some: Rows, how: Task, parts: Wanted) -> Solution:
-        settings = how.method.kernel(table.n_topics, how.seed)
-        likeliest = isinstance(settings, ExactSettings) and not is_concave(how.alpha)
-        if settings is None or not (likeliest or kernels.has_kernel(settings)):
-            kernels.tell_of(how.method)
+        settings = kernels.kernel_of(how, table.n_topics)
+        if settings is None:
             return here(some, how, parts)
         there, alpha = CudaRows.of(table.device, some), how.alpha.astype(np.float32)
         dense = parts.theta or parts.certificate

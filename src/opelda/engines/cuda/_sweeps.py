@@ -325,49 +325,44 @@ def sweep(
     n_draws: int = 1,
 ) -> TokenCounts:
     """Draw every token's topic anew, by counts and a prior, or by the weights, and count."""
-    device, n_topics = tokens.device, tokens.n_topics
-    width = width_of(n_topics)
-    inverse = np.zeros(width, np.float32)  # no token is in the weights
-    held = weights if counts is None else counts
-    assert held is not None
-    n_words = held.n_words
+    device, n_topics, width = tokens.device, tokens.n_topics, width_of(tokens.n_topics)
+    held: Any = weights if counts is None else counts
+    n_words, inverse = held.n_words, np.zeros(width, np.float32)  # no token is in the weights
     if tokens.n_held > n_words:
         check_words(tokens.rows.words, n_words)
     if counts is None:
-        assert weights is not None
-        beta = CudaTable.of_weights(weights).beta
+        beta = CudaTable.of_weights(held).beta
     else:
         if prior is None:
             assert weights is not None
             prior = weights.prior
         there = CudaCounts.of(device, counts)
         inverse = padded(1.0 / (there.sums + prior_sums(prior, n_words, n_topics)), width)
-        beta = _beta(there, prior, inverse, width)
+        number, of_words, of_rows = prior_parts(device, prior)
+        stride = 0 if of_rows is None else of_rows.shape[1]
+        beta = device.cp.empty((n_words, width), np.float32)
+        device.run(
+            "counts", f"rows_of_{there.kind}", n_words,
+            there.there, np.float64(there.unit), np.int32(n_words), np.int32(n_topics),
+            np.int32(width), device.array(inverse), number, of_words, of_rows, np.int32(stride),
+            beta,
+            threads=LANES,
+        )  # fmt: skip
     kind = np.int32 if tokens.small else np.int64
     drawn = CudaCounts(device, device.cp.zeros((n_words, n_topics), kind), tokens.shift)
 
     def draw(some: CudaTokens) -> None:
         if n_draws:
             _draw(some, beta, padded(alpha, width), inverse, seed, counts is None, n_draws)
-        _count(some, drawn)
+        n_tokens = len(some.z)
+        device.run(
+            "counts", f"count_{drawn.kind}", n_tokens,
+            some.words, some.z, np.int64(n_tokens), np.int32(n_topics), drawn.there,
+            some.units, np.int64(1 << max(tokens.shift, 0)),
+        )  # fmt: skip
 
     tokens.each(draw)
     return drawn
-
-
-def _beta(counts: CudaCounts, prior: Prior, inverse: NDArray[np.float32], width: int) -> Any:
-    """Return the topics of counts and a prior."""
-    device = counts.device
-    beta = device.cp.empty((counts.n_words, width), np.float32)
-    number, of_words, of_rows = prior_parts(device, prior)
-    stride = 0 if of_rows is None else of_rows.shape[1]
-    device.run(
-        "counts", f"rows_of_{counts.kind}", counts.n_words,
-        counts.there, np.float64(counts.unit), np.int32(counts.n_words), np.int32(counts.n_topics),
-        np.int32(width), device.array(inverse), number, of_words, of_rows, np.int32(stride), beta,
-        threads=LANES,
-    )  # fmt: skip
-    return beta
 
 
 def _draw(
@@ -405,13 +400,3 @@ def _draw(
         blocks, room = min(blocks, 8192 // WARPS), width_of(limit)
         slots = cp.empty((blocks * WARPS, 5, room), np.int32)
         device.launch("sweep", "sweep_any", blocks, *given, slots, np.int32(room))
-
-
-def _count(tokens: CudaTokens, counts: CudaCounts) -> None:
-    """Add the tokens of each word and topic to counts."""
-    n_tokens = len(tokens.z)
-    tokens.device.run(
-        "counts", f"count_{counts.kind}", n_tokens,
-        tokens.words, tokens.z, np.int64(n_tokens), np.int32(tokens.n_topics), counts.there,
-        tokens.units, np.int64(1 << max(tokens.shift, 0)),
-    )  # fmt: skip
