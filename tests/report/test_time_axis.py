@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from matplotlib.dates import date2num
 from matplotlib.figure import Figure
 
-from opelda.report._times import UNITS, label_of, start_of
-from opelda.report.plots._time_axis import _number, _start, time_axis
+from opelda.report._times import UNITS, bin_number, bin_start, label_of, start_of
+from opelda.report.plots._time_axis import time_axis
 
 MOMENTS = st.datetimes(dt.datetime(1, 2, 1), dt.datetime(9000, 1, 1))
 
@@ -24,8 +24,8 @@ def shown(axis):
 
 
 def bins_from(first, unit, n):
-    number = _number(start_of(first, unit), unit)
-    return [_start(number + i, unit) for i in range(n)]
+    number = bin_number(start_of(first, unit), unit)
+    return [bin_start(number + i, unit) for i in range(n)]
 
 
 def drawn(figure, shape, starts, unit):
@@ -65,9 +65,9 @@ def test_labels_say_which_bin_begins_there(first, unit, n_bins):
 @given(MOMENTS, st.sampled_from(UNITS))
 def test_bins_have_numbers(moment, unit):
     start = start_of(moment, unit)
-    number = _number(start, unit)
-    assert _start(number, unit) == start
-    later = _start(number + 1, unit)
+    number = bin_number(start, unit)
+    assert bin_start(number, unit) == start
+    later = bin_start(number + 1, unit)
     assert start_of(later, unit) == later
     assert start_of(later - dt.timedelta(microseconds=1), unit) == start
 

@@ -17,6 +17,9 @@ from opelda.corpus._kinds import is_missing
 from opelda.errors import DataWarning, InputError, warn
 
 MOST_BINS, FEW_DOCUMENTS = 60, 20
+MONTHS = {"month": 1, "quarter": 3, "year": 12}
+LENGTHS = {unit: dt.timedelta(**{f"{unit}s": 1}) for unit in ("minute", "hour", "day", "week")}
+FIRST = dt.datetime(1, 1, 1)  # a Monday
 # month names in English
 FORMATS = (
     "%d %B %Y", "%d %b %Y", "%B %d, %Y", "%b %d, %Y", "%d.%m.%Y", "%Y/%m/%d", "%Y/%m/%d %H:%M:%S",
@@ -82,15 +85,23 @@ def _listed(values: Any) -> list[Any]:
     return values.to_list() if hasattr(values, "to_list") else list(values)
 
 
+def bin_number(moment: dt.datetime, unit: str) -> int:
+    """Return the number of a time's bin, from the year 0 or 1."""
+    if unit in MONTHS:
+        return (12 * moment.year + moment.month - 1) // MONTHS[unit]
+    return (moment - FIRST) // LENGTHS[unit]
+
+
+def bin_start(number: int, unit: str) -> dt.datetime:
+    """Return the beginning of a bin, by its number."""
+    if unit in MONTHS:
+        year, month = divmod(number * MONTHS[unit], 12)
+        return dt.datetime(year, month + 1, 1)
+    return FIRST + number * LENGTHS[unit]
+
+
 def start_of(moment: dt.datetime, unit: str) -> dt.datetime:
-    if unit in ("hour", "minute"):
-        minute = 0 if unit == "hour" else moment.minute
-        return moment.replace(minute=minute, second=0, microsecond=0)
-    day = dt.datetime(moment.year, moment.month, moment.day)
-    if unit == "week":
-        return max(day, dt.datetime(1, 1, 8)) - dt.timedelta(days=day.weekday())
-    month = {"month": day.month, "quarter": (day.month - 1) // 3 * 3 + 1, "year": 1}
-    return day.replace(day=1, month=month[unit]) if unit in month else day
+    return bin_start(bin_number(moment, unit), unit)
 
 
 def label_of(start: dt.datetime, unit: str) -> str:

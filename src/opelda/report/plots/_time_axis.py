@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib import dates
 from matplotlib.ticker import FuncFormatter, Locator
 
-from opelda.report._times import label_of, start_of
+from opelda.report._times import bin_number, bin_start, label_of, start_of
 
 SIZE = 9.0  # of labels, in points
 # length in days; number of bins between labels, where the last number may be doubled repeatedly
@@ -20,8 +20,6 @@ BINS = {
     "quarter": (90, (1, 2, 4, 8, 20, 40)),
     "year": (365, (1, 2, 5, 10, 20, 50, 100)),
 }
-MONTHS = {"month": 1, "quarter": 3, "year": 12}
-FIRST = dt.datetime(1, 1, 1)  # a Monday
 # untyped
 date2num: Any = dates.date2num
 num2date: Any = dates.num2date
@@ -49,11 +47,11 @@ class BinLocator(Locator):
             step *= 2
         ends = date2num([self.starts[0], self.starts[-1]])
         shown = np.clip(sorted((vmin, vmax)), *ends)
-        first, last = (_number(start_of(_moment(at), self.unit), self.unit) for at in shown)
-        # days and weeks are not counted from a round one, but from the first there is
-        base = _number(self.starts[0], self.unit) if self.unit in ("day", "week") else 0
+        first, last = (bin_number(_moment(at), self.unit) for at in shown)
+        # days and weeks are counted from the first bin
+        base = bin_number(self.starts[0], self.unit) if self.unit in ("day", "week") else 0
         chosen = range(first + (base - first) % step, last + 1, step) or [first]
-        return date2num([_start(number, self.unit) for number in chosen])
+        return date2num([bin_start(number, self.unit) for number in chosen])
 
 
 def time_axis(axis: Any, starts: list[dt.datetime], unit: str) -> None:
@@ -81,17 +79,3 @@ def _moment(at: float) -> dt.datetime:
     """Return the time at a position, which may have been rounded down."""
     found: dt.datetime = num2date(at).replace(tzinfo=None)
     return found + dt.timedelta(seconds=1)
-
-
-def _number(start: dt.datetime, unit: str) -> int:
-    if unit in MONTHS:
-        return (12 * start.year + start.month - 1) // MONTHS[unit]
-    return (start - FIRST) // dt.timedelta(BINS[unit][0])
-
-
-def _start(number: int, unit: str) -> dt.datetime:
-    """Return the beginning of a bin; the inverse of `_number`."""
-    if unit in MONTHS:
-        year, month = divmod(number * MONTHS[unit], 12)
-        return dt.datetime(year, month + 1, 1)
-    return FIRST + number * dt.timedelta(BINS[unit][0])
