@@ -151,7 +151,7 @@ def test_malformed_documents_stop_or_are_counted(folder):
         ("no-such-file.txt", {}, "no-such-file.txt"),
         (["tea"], {"format": "jsonl"}, "for files"),
         ("x", {"format": "word"}, "format must be auto or one of lines, .* got 'word'"),
-        (["tea"], {"encoding": "klingon"}, "encoding must be the name of one"),
+        (["tea"], {"encoding": "klingon"}, "encoding must be a text encoding"),
         (["tea"], {"on_error": "cry"}, "'stop' or 'skip'"),
         (["tea"], {"limit": 0}, "limit"),
         (["tea"], {"min_df": 3, "max_df": 1}, "below min_df"),

@@ -6,7 +6,7 @@ from itertools import islice
 
 import pytest
 
-from opelda.corpus.sources import _folder, _followed
+from opelda.corpus.sources import _followed
 from tests.corpus.restarts import Clock, Learner, Rows, lines
 
 row = Rows()
@@ -15,8 +15,7 @@ row = Rows()
 @pytest.fixture
 def clock(monkeypatch):
     clock = Clock()
-    for module in (_followed, _folder):
-        monkeypatch.setattr(module, "time", clock)
+    monkeypatch.setattr(_followed, "time", clock)
     return clock
 
 

@@ -7,14 +7,14 @@ import pytest
 
 from opelda.corpus import NOTHING, mini_batches, stream
 from opelda.corpus import _block as _patience
-from opelda.corpus.sources import _folder, _followed
+from opelda.corpus.sources import _followed
 from tests.corpus.restarts import SIZE, WORDS, Clock, Learner, lines, waiting
 
 
 @pytest.fixture
 def clock(monkeypatch):
     clock = Clock()
-    for module in (_followed, _folder, _patience):
+    for module in (_followed, _patience):
         monkeypatch.setattr(module, "time", clock)
     return clock
 

@@ -99,7 +99,7 @@ def test_other_encodings_name_the_line_too():
     with pytest.raises(InputError, match=r"line 1 is not valid utf-8 .* give encoding='utf-16'"):
         read("lines", "tea".encode("utf-16"))
     for encoding in ("no such", "hex", "rot13", ""):
-        with pytest.raises(InputError, match="There is no text encoding"):
+        with pytest.raises(InputError, match="encoding must be a text encoding"):
             read("lines", b"tea", encoding=encoding)
 
 

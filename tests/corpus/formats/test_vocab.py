@@ -61,7 +61,7 @@ def test_bad_vocabularies_say_where(tmp_path, monkeypatch):
         _vocab.read_vocabulary(Input.of(path))
     assert _vocab.read_vocabulary(Input.of(path), "latin-1") == ["a", "café"]
     for encoding in ("klingon", "rot13", "a\0b"):
-        with pytest.raises(InputError, match="There is no text encoding"):
+        with pytest.raises(InputError, match="encoding must be a text encoding"):
             _vocab.read_vocabulary(Input.of(path), encoding)
     monkeypatch.setattr(_vocab, "MOST_BYTES", 3)
     with pytest.raises(InputError, match="too many for a vocabulary"):

@@ -61,9 +61,12 @@ class Format:
 
     def words(self, input: "Input", options: Options) -> list[str] | None:
         """Return the words of the columns (of texts: to count); None if unknown."""
-        from opelda.corpus.formats._vocab import column_words
+        from opelda.corpus.formats._vocab import locate, read_vocabulary
 
-        return column_words(input, options, is_text=self.kind == "text")
+        is_text = self.kind == "text"
+        found = None if is_text and options.column_words is None else locate(input, options)
+        encoding = "utf-8" if is_text else options.encoding
+        return None if found is None else read_vocabulary(found, encoding)
 
     def check(self, options: Options, label: str) -> None:
         """Refuse options that this format does not honour."""

@@ -269,7 +269,8 @@ def codec(encoding: str) -> str:
         found = None
     if found is None or not found._is_text_encoding or found.incrementaldecoder is None:
         raise InputError(
-            f"There is no text encoding {encoding!r}; give one as 'utf-8', 'latin-1', 'utf-16'."
+            f"must be a text encoding such as 'utf-8', 'latin-1' or 'utf-16', got {encoding!r}.",
+            "encoding",
         )
     return "utf-8" if found.name == "utf-8-sig" else found.name
 

@@ -8,15 +8,6 @@ from opelda.errors import InputError
 MOST_BYTES = 2**30  # of a vocabulary file, unpacked
 
 
-def column_words(input: Input, options: Options, *, is_text: bool) -> list[str] | None:
-    """Return the words of the columns; None if no file is given, or found beside counts."""
-    if is_text:
-        named = options.column_words
-        return None if named is None else read_vocabulary(Input.of(named))
-    found = locate(input, options)
-    return None if found is None else read_vocabulary(found, options.encoding)
-
-
 def locate(input: Input, options: Options) -> Input | None:
     """Return the vocabulary file of counts: the given one, or one beside them; None without."""
     if options.column_words is not None:

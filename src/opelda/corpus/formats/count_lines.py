@@ -294,8 +294,6 @@ def ldac_blocks(input: Input, options: Options, position: Any) -> Iterator[Block
     Without a vocabulary the columns are the numbers up to the largest in the file, in a pipe the
     largest so far.
     """
-    if options.first_id not in (0, 1, None):
-        raise InputError(f"must be 0 or 1, got {options.first_id!r}.", "first_id")
     start = Position() if position is None else Position.of(position, input.label)
     vocabulary = _vocab.locate(input, options)
     if vocabulary is not None:

@@ -168,7 +168,7 @@ class _Table:
         """Return the texts of rows and the values beside them; report malformed rows."""
         layout = self.layout
         rows = _whole_rows(self.reader, data, layout.delimiter, layout.quoted)
-        has_bad_bytes = bool(LONE.search("".join(rows.lines)))
+        has_bad_bytes = not _is_utf8(rows.data)
         good = []
         for fields, (begin, end) in zip(rows.fields, pairwise(rows.ends), strict=True):
             is_bad = has_bad_bytes and len(fields) == layout.width
@@ -194,3 +194,10 @@ class _Table:
         # an empty field is a missing value, also in quotes
         beside = {key: [fields[n] or None for fields in good] for key, n in self.kept.items()}
         return texts, beside, bool(rest)
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        return data.isascii() or bool(data.decode())
+    except UnicodeDecodeError:
+        return False

@@ -1,6 +1,5 @@
 """Sources of documents: files, objects in memory, files that are followed."""
 
-import codecs
 import os
 from collections.abc import Mapping
 from functools import partial
@@ -10,11 +9,10 @@ from opelda.corpus._block import Problems, Source
 from opelda.corpus._vocabulary import Vocabulary
 from opelda.corpus.formats import FORMATS, Format, Options
 from opelda.corpus.formats._detect import detect, expand
-from opelda.corpus.formats._input import Input
+from opelda.corpus.formats._input import Input, codec
 from opelda.corpus.formats._vocab import read_vocabulary
 from opelda.corpus.sources._files import Files
-from opelda.corpus.sources._folder import Folder
-from opelda.corpus.sources._followed import GrowingFile
+from opelda.corpus.sources._followed import Folder, GrowingFile
 from opelda.corpus.sources._in_memory import in_memory
 from opelda.errors import InputError, warn
 
@@ -40,20 +38,13 @@ def checked_options(
         )
     if format != "auto" and format not in FORMATS:
         raise InputError(f"must be auto or one of {', '.join(FORMATS)}, got {format!r}.", "format")
-    try:
-        encoding = codecs.lookup(encoding).name
-    except (LookupError, TypeError, ValueError):
-        raise InputError(
-            f"must be the name of one, as 'utf-8', 'latin-1' or 'cp1252', got {encoding!r}.",
-            "encoding",
-        ) from None
     is_path = isinstance(column_words, str | os.PathLike)
     return Options(
         format=format,
         text_columns=_columns("text_column", text_column),
         name_column=name_column,
         metadata=_columns("metadata", metadata),
-        encoding=encoding,
+        encoding=codec(encoding),
         column_words=os.fsdecode(column_words) if is_path else None,
         words=None if is_path else _as_words(column_words),
         first_id=first_id,

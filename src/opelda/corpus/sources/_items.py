@@ -57,12 +57,11 @@ class Items(Source):
         self._by_content, self._in_batches = by_content, in_batches
         self._are_bags = False
         if not in_batches:
-            number, first = self._peek()
-            self._decide(first, f"Item {number}")
+            self._decide()
         self.has_words = words is not None or not self._are_bags
 
-    def _peek(self) -> tuple[int, Any]:
-        """Return the number of the first non-empty item, and the item, or []."""
+    def _decide(self) -> None:
+        """Find the kind of documents and the keys of records in the first non-empty document."""
         iterator = iter(self.items)
         taken: list[Any] = []
         for item in iterator:
@@ -72,11 +71,7 @@ class Items(Source):
                     break
         if not self.reopens:
             self.items = chain(taken, iterator)
-        if not taken or is_empty(taken[-1]):
-            return len(taken), []
-        return len(taken) - 1, taken[-1]
-
-    def _decide(self, first: Any, where: str) -> None:
+        first, where = (taken or [[]])[-1], f"Item {max(len(taken) - 1, 0)}"
         wanted = list(self.options.text_columns)
         is_text = isinstance(first, str) or is_empty(first)
         if is_text or not (wanted or is_record(first)):
