@@ -239,7 +239,7 @@ def test_neither_readers_nor_writers_starve():
 
     with lock.writing():
         reader = InThread(read)
-        while not lock._waiting:  # until it waits for this write
+        while len(lock._queue) < 2:  # until it waits for this write
             pass
         n_writes += 1
     for _ in range(1000):

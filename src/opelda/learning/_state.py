@@ -27,66 +27,57 @@ R = TypeVar("R")
 class ReadWriteLock:
     """Let many threads read (``with lock:``) or a single thread write (``with lock.writing():``).
 
-    A waiting writer precedes new readers, and readers that wait during a write precede the next
-    writer, so neither side starves. A thread never takes the lock twice: a thread that finds itself
-    registered was interrupted while it released the lock. A copy is a new lock.
+    Threads enter in order of arrival, so neither readers nor writers starve; a writer may read. A
+    thread that finds an entry of its own was interrupted while it left. A copy is a new lock.
     """
 
     def __init__(self) -> None:
         self._pid = os.getpid()
         self._changed = Condition(Lock())
-        self._readers: set[int] = set()
-        self._waiting: set[int] = set()  # readers that wait
-        self._next: set[int] = set()  # waiting readers that precede any writer
-        self._writers: set[int] = set()  # the active writer and waiting writers
-        self._writing: int | None = None
+        # threads, and whether they write, in order of arrival: active threads, then waiting ones
+        self._queue: list[tuple[int, bool]] = []
 
     def __reduce__(self) -> tuple[type, tuple[()]]:
         return type(self), ()
 
     def __enter__(self) -> None:
-        me = self._me()
-        with self._changed:
-            self._waiting.add(me)
-            try:
-                while self._writing not in (None, me) or (
-                    self._writers - {me} and me not in self._next
-                ):
-                    self._changed.wait()
-                self._readers.add(me)
-            finally:  # an interrupted reader must not block writers
-                self._waiting.discard(me)
-                self._next.discard(me)
-                self._changed.notify_all()
+        self._enter((get_ident(), False))
 
     def __exit__(self, *error: object) -> None:
-        with self._changed:
-            self._readers.discard(get_ident())
-            self._changed.notify_all()
+        self._leave((get_ident(), False))
 
     @contextmanager
     def writing(self) -> Iterator[None]:
         """Wait for all readers and writers, then exclude them."""
-        me = self._me()
+        me = get_ident(), True
         try:
-            with self._changed:
-                self._writers.add(me)
-                while self._readers - {me} or self._next or self._writing not in (None, me):
-                    self._changed.wait()
-                self._writing = me
+            self._enter(me)
             yield
         finally:
-            with self._changed:
-                self._writers.discard(me)
-                if self._writing == me:
-                    self._writing = None
-                    self._next = set(self._waiting)
-                self._changed.notify_all()
+            self._leave(me)
 
-    def _me(self) -> int:
+    def _enter(self, me: tuple[int, bool]) -> None:
         if self._pid != os.getpid():  # after a fork, the threads of the parent do not exist
             self.__init__()  # type: ignore[misc]
-        return get_ident()
+        with self._changed:
+            is_writing = self._queue[:1] == [(me[0], True)]
+            self._queue.insert(0 if is_writing else len(self._queue), me)
+            try:
+                self._changed.wait_for(lambda: not any(self._excluding(me)))
+            except BaseException:  # an interrupted thread must not block others
+                self._queue.remove(me)
+                self._changed.notify_all()
+                raise
+
+    def _excluding(self, me: tuple[int, bool]) -> Iterator[bool]:
+        """Yield for each earlier entry whether it excludes this entry."""
+        for thread, writes in self._queue[: self._queue.index(me)]:
+            yield thread != me[0] and (writes or me[1])
+
+    def _leave(self, me: tuple[int, bool]) -> None:
+        with self._changed:
+            self._queue = [entry for entry in self._queue if entry != me]
+            self._changed.notify_all()
 
 
 @dataclass
