@@ -141,7 +141,7 @@ def test_texts_for_a_model_without_words(cli, tmp_path, corpus_file):
     ):
         done = cli(*args)
         assert done.code == 2
-        assert "has no words, so it cannot read texts" in done.err
+        assert "has numbered columns and no words" in done.err
 
 
 def test_a_model_reads_as_it_learned(cli, model_file, corpus_file, texts):

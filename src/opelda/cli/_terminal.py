@@ -208,6 +208,23 @@ def print_topics(rows: Sequence[Any], *, error: bool = False) -> None:
     print_table(names, cells, right=names[:-2], error=error)
 
 
+def note_similar(topics: Any, path: str) -> None:
+    """Say which topics are nearly the same, and how to merge them."""
+    if VERBOSITY.quiet or topics.size > 2**25:  # comparing all pairs would take seconds
+        return
+    from opelda._word_ranking import similar_groups
+
+    groups = [",".join(map(str, group)) for group in similar_groups(topics)]
+    if groups:
+        named = " ".join(f"--merge {group}" for group in groups[:10])
+        more = "" if len(groups) <= 10 else f" (and {len(groups) - 10} more)"
+        which = " and ".join(groups[0].split(",")[:2])
+        note(
+            f"topics {which}{'' if len(groups) == 1 else ', and others,'} are nearly the same; "
+            f"merge them with: opelda edit {path} {named} -o NEW{more}"
+        )
+
+
 def skipped_documents(number: int, problems: Sequence[str]) -> None:
     """Say how many documents could not be read, also with `--quiet`; name all with `-v`."""
     if number:

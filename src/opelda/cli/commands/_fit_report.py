@@ -6,10 +6,9 @@ from time import perf_counter
 from typing import Any
 
 from opelda.cli import _terminal as terminal
-from opelda.cli._models import seeds_found, seeds_text, topic_facts
+from opelda.cli._inputs import seeds_found, seeds_text, topic_facts
 from opelda.cli._options import dashed
 from opelda.cli._terminal import count, note
-from opelda.cli._topic_tables import note_similar
 
 
 def announce(documents: Any, model: Any, topics: int | None) -> None:
@@ -175,4 +174,4 @@ def print_fitted(
     terminal.print_facts([*lines, ("model", facts["model"])])
     terminal.print_line()
     terminal.print_topics(topics)
-    note_similar(model.components_, facts["model"])
+    terminal.note_similar(model.components_, facts["model"])

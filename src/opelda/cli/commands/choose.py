@@ -4,8 +4,7 @@ from typing import Any
 
 from opelda.cli._app import command, option
 from opelda.cli._exit import Stop, StoppedError
-from opelda.cli._inputs import read_corpus
-from opelda.cli._models import new_learner, on_machine
+from opelda.cli._inputs import new_learner, on_machine, read_corpus
 from opelda.cli._options import AS_JSON, ENGINE, JOBS, SOURCES, Learning, NamelessReading, Text
 from opelda.cli._outputs import FIGURES, TABLES, check_output, save_figure, write_rows
 from opelda.cli._terminal import count, duration, note, plain, print_json, print_line, print_table

@@ -10,7 +10,7 @@ from opelda.cli import _terminal as terminal
 from opelda.cli._app import command, option
 from opelda.cli._callbacks import learning_display
 from opelda.cli._exit import StoppedError
-from opelda.cli._models import PRESET, on_machine
+from opelda.cli._inputs import PRESET, on_machine
 from opelda.cli._options import ENGINE, JOBS
 from opelda.cli._outputs import check_model_output, check_output
 from opelda.cli._terminal import count

@@ -4,8 +4,7 @@ import re
 from typing import Any
 
 from opelda.cli._app import argument, command, option
-from opelda.cli._inputs import read_over
-from opelda.cli._models import columns_of, load_model, on_machine
+from opelda.cli._inputs import columns_of, load_model, on_machine, read_over
 from opelda.cli._options import AS_JSON, JOBS, MODEL, NamelessReading, refuse
 from opelda.cli._outputs import check_model_output, save_model
 from opelda.cli._terminal import count, note, print_json, print_topics, topic_as_plain

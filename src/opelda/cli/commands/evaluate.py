@@ -3,8 +3,7 @@
 from typing import Any
 
 from opelda.cli._app import argument, command, option
-from opelda.cli._inputs import read_over
-from opelda.cli._models import columns_of, load_model, tell_missed
+from opelda.cli._inputs import columns_of, load_model, read_over, tell_missed
 from opelda.cli._options import AS_JSON, ENGINE, JOBS, MODEL, Inference, NamelessReading
 from opelda.cli._terminal import count, plain, print_facts, print_json
 

@@ -6,12 +6,11 @@ from functools import partial
 from time import perf_counter
 from typing import Any
 
+from opelda.cli import _inputs as inputs
 from opelda.cli import _options as options
 from opelda.cli._app import command, option
 from opelda.cli._callbacks import learning_display, name_markup
 from opelda.cli._exit import Stop, StoppedError
-from opelda.cli._inputs import as_given, read_corpus, read_over
-from opelda.cli._models import changed, columns_of, load_model, new_learner, on_machine
 from opelda.cli._outputs import check_model_output, save_model
 from opelda.cli._terminal import count, note
 from opelda.cli.commands._fit_report import Scored, announce, print_fitted, to_score
@@ -51,18 +50,18 @@ def fit(
     """
     path = check_model_output(output or resume or OUTPUT, corpus)
     if resume is None:
-        model = on_machine(new_learner(learning, n_components), n_jobs, engine)
+        model = inputs.on_machine(inputs.new_learner(learning, n_components), n_jobs, engine)
     else:
         if n_components is not None:
             raise InputError("-k has no effect with --continue; leave one out.")
         options.refuse(text, "the model makes texts into words as it learned to")
-        model = changed(load_model(resume, n_jobs, engine), learning)
+        model = inputs.changed(inputs.load_model(resume, n_jobs, engine), learning)
     begun = perf_counter()
     try:
         if resume is None:
-            documents = read_corpus(corpus, reading, text, n_jobs)
+            documents = inputs.read_corpus(corpus, reading, text, n_jobs)
         else:
-            documents = read_over(columns_of(model), corpus, reading)
+            documents = inputs.read_over(inputs.columns_of(model), corpus, reading)
         if not documents.X.nnz:
             raise InputError("The documents have no words; see `opelda info`.")
         held_out = None if valid is None else _held_out(valid, documents, reading, n_jobs)
@@ -107,7 +106,7 @@ def fit(
         report = partial(print_fitted, model, documents, facts, valid_X, as_json=as_json)
         # scoring takes a while, so that another Ctrl-C ends it
         report() if interrupted else stop.attempt(report)
-    again, named = as_given(corpus, reading), shlex.quote(str(path))
+    again, named = inputs.as_given(corpus, reading), shlex.quote(str(path))
     if interrupted:
         raise StoppedError(
             f"stopped after {count(model.n_batch_iter_, 'update')}; what was learned is in "
@@ -139,7 +138,7 @@ def _held_out(
     from opelda.metrics._predictive import can_be_split
 
     columns = documents.vocabulary, documents.X.shape[1], jobs
-    found = read_over(columns, [valid], replace(reading, limit=None)).X
+    found = inputs.read_over(columns, [valid], replace(reading, limit=None)).X
     if not can_be_split(found):
         raise InputError(f"No document in {valid} has two tokens to score; choose others.")
     return found

@@ -10,10 +10,9 @@ from typing import Any
 
 import opelda
 from opelda import _names
+from opelda.cli import _inputs as inputs
 from opelda.cli._app import argument, command
 from opelda.cli._callbacks import name_markup
-from opelda.cli._inputs import read_corpus, reading_options, source_of
-from opelda.cli._models import checkpoint_file, load_model, seeds_found, topic_facts
 from opelda.cli._options import AS_JSON, LEARNERS, Reading, Text, complete_model, dashed, refuse
 from opelda.cli._outputs import is_model
 from opelda.cli._terminal import count, print_facts, print_json, print_line
@@ -60,7 +59,7 @@ def info(
 def _is_model(thing: str) -> bool:
     path = Path(thing)
     if path.is_dir():
-        return checkpoint_file(path).is_file()
+        return inputs.checkpoint_file(path).is_file()
     return is_model(path) or path.suffix == ".opelda"
 
 
@@ -96,13 +95,15 @@ def _about_model(thing: str) -> dict[str, Any]:
     with blaming(stored.path):
         parameters = stored.json("parameters")
         if stored.has_seed_words or any(isinstance(value, dict) for value in parameters.values()):
-            model = load_model(thing)
-            facts = topic_facts(model.coherence_, model.topic_stability_, seeds_found(model))
+            model = inputs.load_model(thing)
+            facts = inputs.topic_facts(
+                model.coherence_, model.topic_stability_, inputs.seeds_found(model)
+            )
             shown = model.get_params(deep=False)
             parameters = {name: shown.get(name) for name in parameters}
         else:
             coherence = stored.value("coherence", COHERENCE)
-            facts = topic_facts(coherence, stored.value("stability", STABILITY), {})
+            facts = inputs.topic_facts(coherence, stored.value("stability", STABILITY), {})
         return {
             "model": str(stored.path),
             "size": stored.path.stat().st_size,
@@ -143,9 +144,9 @@ def _about_corpus(thing: str, reading: Reading) -> dict[str, Any]:
     from opelda.corpus.sources import checked_options, open_source
 
     # opened for its format alone, which a corpus does not keep
-    options = reading_options(reading)
+    options = inputs.reading_options(reading)
     del options["limit"]
-    opened = open_source(source_of([thing]), checked_options(**options))
+    opened = open_source(inputs.source_of([thing]), checked_options(**options))
     kind, taken = getattr(opened, "format", None), {}
     if opened.reopens and kind is not None:
         # the second reading repeats the warnings
@@ -154,7 +155,7 @@ def _about_corpus(thing: str, reading: Reading) -> dict[str, Any]:
         taken = opened.options.taken  # type: ignore[attr-defined]
     limited = replace(reading, limit=reading.limit or 1_000)
     kept = Text(stop_words="none", min_df="1", max_df="1.0")
-    found = read_corpus([thing], limited, kept)
+    found = inputs.read_corpus([thing], limited, kept)
     n_docs, n_words = found.X.shape
     tokens = float(found.X.sum())
     frequent = found.X.sum(axis=0).argsort()[::-1][:10]

@@ -4,8 +4,7 @@ from typing import Any
 
 from opelda.cli import _options as options
 from opelda.cli._app import argument, command, option
-from opelda.cli._inputs import read_over
-from opelda.cli._models import columns_of, load_model
+from opelda.cli._inputs import columns_of, load_model, read_over
 from opelda.cli._outputs import FIGURES, check_output, save_figure
 from opelda.cli._terminal import note
 from opelda.errors import InputError

@@ -4,8 +4,7 @@ from pathlib import Path
 
 from opelda.cli._app import command, option
 from opelda.cli._exit import StoppedError
-from opelda.cli._inputs import read_over, reading_options, source_of
-from opelda.cli._models import columns_of, load_model
+from opelda.cli._inputs import columns_of, load_model, read_over, reading_options, source_of
 from opelda.cli._options import ENGINE, JOBS, MODEL, SOURCES, Accuracy, Reading
 from opelda.cli._outputs import check_output
 from opelda.cli._terminal import note, reading_bar

@@ -4,8 +4,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from opelda.cli._app import argument, command, option
-from opelda.cli._inputs import Blocks
-from opelda.cli._models import columns_of, load_model
+from opelda.cli._inputs import Blocks, columns_of, load_model
 from opelda.cli._options import AS_JSON, JOBS, MODEL, Reading
 from opelda.cli._terminal import note, print_json, print_line
 from opelda.errors import InputError

@@ -4,12 +4,11 @@ from os.path import basename
 from typing import Any
 
 from opelda.cli import _callbacks as callbacks
-from opelda.cli import _models as models
+from opelda.cli import _inputs as inputs
 from opelda.cli import _options as options
 from opelda.cli import _terminal as terminal
 from opelda.cli._app import RUNNING, argument, command, option
 from opelda.cli._exit import Stop, Stoppable, StoppedError
-from opelda.cli._inputs import as_bound, is_pattern, reading_options, source_of, tokenizer_of
 from opelda.cli._outputs import check_model_output, check_output
 from opelda.cli._terminal import count, note
 from opelda.errors import InputError
@@ -56,7 +55,7 @@ def stream(
     their content and skipped. The last documents (400,000, or 4 million words) are kept and swept
     repeatedly, except with --preset fast.
     """
-    if follow and (len(source) > 1 or source[0] == "-" or is_pattern(source[0])):
+    if follow and (len(source) > 1 or source[0] == "-" or inputs.is_pattern(source[0])):
         raise InputError("--follow takes one file or one folder; give one, or leave it out.")
     check_output(checkpoint, source, folder=True)  # files in there would be documents
     lines = None if events is None else callbacks.EventLines(events, source)
@@ -72,22 +71,24 @@ def stream(
     from opelda.learning.callbacks import OnEvent
 
     notes = callbacks.StreamNotes(summary_every)
-    former_file = models.checkpoint_file(checkpoint)
+    former_file = inputs.checkpoint_file(checkpoint)
     former = opelda.load(former_file) if former_file.exists() else None
     if former is None:
-        model = models.new_learner(learning, n_components)
+        model = inputs.new_learner(learning, n_components)
     else:
-        models.check_same(former, learning, n_components, checkpoint)
+        inputs.check_same(former, learning, n_components, checkpoint)
         model = clone(former)
         if learning.transform_method is not None:
             model.set_params(transform_method=learning.transform_method)
-    models.on_machine(model, n_jobs, engine)
-    min_df: Any = as_bound("min_df", text.min_df)  # a stream rejects a share of all documents
+    inputs.on_machine(model, n_jobs, engine)
+    min_df: Any = inputs.as_bound(
+        "min_df", text.min_df
+    )  # a stream rejects a share of all documents
     opened = open_stream(
-        source_of(source),
+        inputs.source_of(source),
         batch_size=model._schedule().batch_size,
-        **reading_options(reading),
-        tokenizer=tokenizer_of(text),
+        **inputs.reading_options(reading),
+        tokenizer=inputs.tokenizer_of(text),
         min_df=min_df,
         max_features=text.max_features or MAX_FEATURES,
         n_jobs=n_jobs,
@@ -120,7 +121,7 @@ def stream(
             opelda.save(model, path)
         n_docs, n_words, problems = model.n_docs_seen_, model.n_features_in_, opened.problems
         terminal.skipped_documents(problems.n_skipped, problems.first)
-        seeds = models.seeds_found(model)
+        seeds = inputs.seeds_found(model)
         if as_json:
             terminal.print_json(
                 {
@@ -138,7 +139,7 @@ def stream(
         elif not terminal.VERBOSITY.quiet and events != "-":
             terminal.print_topics(terminal.heaviest(model))
             if seeds:
-                terminal.print_facts([("seed words", models.seeds_text(seeds))])
+                terminal.print_facts([("seed words", inputs.seeds_text(seeds))])
         saved = "" if path is None else f"; the model is in {path}"
         note(
             f"{count(n_docs, 'document')} learned from, {count(n_words, 'word')}; checkpoint in "

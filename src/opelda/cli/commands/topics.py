@@ -1,16 +1,18 @@
 """`opelda topics`: the words of a model's topics, typical documents, and labels."""
 
-from dataclasses import asdict
+import re
+import subprocess
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, replace
 from typing import Any
 
 from opelda._names import NAMELESS
 from opelda.cli import _options as options
-from opelda.cli import _topic_tables as tables
+from opelda.cli import _terminal as terminal
 from opelda.cli._app import argument, command, option
-from opelda.cli._inputs import read_over
-from opelda.cli._models import columns_of, load_model
+from opelda.cli._inputs import Blocks, columns_of, load_model, read_over
 from opelda.cli._outputs import TABLES, check_output, write_rows
-from opelda.cli._terminal import by_weight, count, note, print_json, print_topics, topic_as_plain
+from opelda.cli._terminal import count, note, share
 from opelda.errors import InputError
 
 RANKS = ("relevance", "probability", "tfidf", "frex", "coherence")
@@ -80,9 +82,18 @@ def topics(
         if others or rank != RANKS[0] or sort != "weight" or (tree and since):
             raise InputError(f"{alone} shows all topics; it goes with --words and --json only.")
         if tree:
-            tables.show_tree(load_model(model, n_jobs), model, n_words, as_json=as_json)
+            from opelda.report import topic_tree
+
+            hierarchy = topic_tree(
+                load_model(model, n_jobs), n_words if as_json else min(n_words, 4)
+            )
+            if as_json:
+                merges = [asdict(row) for row in hierarchy.merges]
+                terminal.print_json({"model": model, "merges": merges})
+            for line in () if as_json else str(hierarchy).splitlines():
+                terminal.print_line(line)
         else:
-            tables.show_changes(model, str(since), n_words, as_json=as_json)
+            _show_changes(model, str(since), n_words, as_json=as_json)
         return
     columns.check()
     asked = {"--docs": docs, "--rank coherence": rank == "coherence"}
@@ -99,7 +110,7 @@ def topics(
     if output is not None and not over:
         raise InputError("--output takes times, groups or effects; leave it out.")
     if label:
-        _save_labels(model, tables.labels_from(label))
+        _save_labels(model, _labels_from(label))
     how: dict[str, Any] = {"by": rank, "only": only or None}
     if lambda_ is not None:
         how["lambda_"] = lambda_
@@ -112,14 +123,14 @@ def topics(
             if not as_json:
                 if stored.words is None:
                     note(NAMELESS)
-                tables.note_similar(stored.components, model)
+                terminal.note_similar(stored.components, model)
             return
     from opelda.report import topic_table
 
     learned = load_model(model, n_jobs)
     if over and corpus:
         table = topic_table(learned, 1, only=only)
-        numbers = [row.topic for row in (table if sort == "number" else by_weight(table))]
+        numbers = [row.topic for row in (table if sort == "number" else terminal.by_weight(table))]
         kept = columns.names() or "auto"
         files = [reading.column_words]
         path = None if output is None else check_output(output, corpus, files, suffixes=TABLES)
@@ -129,25 +140,27 @@ def topics(
             write_rows(rows, path)
             note(f"{len(rows):,} rows: {output}")
         elif as_json:
-            print_json({"effects" if columns.effect else "shares": [asdict(row) for row in rows]})
+            terminal.print_json(
+                {"effects" if columns.effect else "shares": [asdict(row) for row in rows]}
+            )
         else:
-            (tables.print_effects if columns.effect else tables.print_shares)(rows)
+            (_print_effects if columns.effect else _print_shares)(rows)
         note(rows.note)
         return
     if label_with is not None:
-        found = tables.typical_documents(learned, 4, corpus, reading) if corpus else ()
-        _save_labels(model, tables.labels_by_command(label_with, learned, found, only or None))
+        found = _typical_documents(learned, 4, corpus, reading) if corpus else ()
+        _save_labels(model, _labels_by_command(label_with, learned, found, only or None))
         learned = load_model(model, n_jobs)
     if rank == "coherence":
         how["X"] = read_over(columns_of(learned), corpus or [], reading).X
     table, found = topic_table(learned, n_words, **how), None
     if docs is not None:
-        found = tables.typical_documents(learned, docs, corpus or [], reading)
+        found = _typical_documents(learned, docs, corpus or [], reading)
     _print(table, rank, sort, model, found, as_json=as_json)
     if not as_json:
         if not learned._knows_words():
             note(NAMELESS)
-        tables.note_similar(learned.components_, model)
+        terminal.note_similar(learned.components_, model)
 
 
 def _rows_by(
@@ -168,20 +181,20 @@ def _rows_by(
 def _print(
     table: Any, rank: str, sort: str, model: str, documents: Any = None, *, as_json: bool
 ) -> None:
-    rows = by_weight(table) if sort == "weight" else list(table)
+    rows = terminal.by_weight(table) if sort == "weight" else list(table)
     if as_json:
-        found = [topic_as_plain(row) for row in rows]
+        found = [terminal.topic_as_plain(row) for row in rows]
         for topic in found if documents is not None else ():
             own = (asdict(row) for row in documents if row.topic == topic["topic"])
             topic["documents"] = [
                 {name: value for name, value in row.items() if name not in ("topic", "label")}
                 for row in own
             ]
-        print_json({"model": model, "rank": rank, "topics": found})
+        terminal.print_json({"model": model, "rank": rank, "topics": found})
     elif documents is None:
-        print_topics(rows)
+        terminal.print_topics(rows)
     else:
-        tables.print_with_documents(rows, documents)
+        _print_with_documents(rows, documents)
 
 
 def _save_labels(given: str, labels: dict[int, str]) -> None:
@@ -190,3 +203,126 @@ def _save_labels(given: str, labels: dict[int, str]) -> None:
 
     change(given, lambda model: model.set_topic_labels(labels))
     note(f"{count(len(labels), 'label')} saved in {given}.")
+
+
+def _typical_documents(model: Any, n: int, sources: list[str], reading: options.Reading) -> Any:
+    """Return the most typical documents of each topic as rows."""
+    from opelda.metrics._top_words import labels_of
+    from opelda.report._document_blocks import mixtures, numbered
+    from opelda.report._retrieval import TypicalDocuments
+
+    found = TypicalDocuments(n)
+    for block in numbered(Blocks(columns_of(model), sources, reading)):
+        found.add(block, mixtures(model, block.X))
+    return found.table(labels_of(model))
+
+
+def _print_with_documents(rows: Sequence[Any], documents: Sequence[Any]) -> None:
+    """Write each topic, its words, and below them its documents, a line each."""
+    from opelda.report._document_blocks import called
+
+    for row in rows:
+        terminal.print_line(f"{row.topic}  {share(row.weight)}  {row.label}", cut=True)
+        terminal.print_line(f"    {' '.join(row.words)}", cut=True)
+        for document in documents:
+            if document.topic == row.topic:
+                name = called(document.name, document.document, document.text)
+                terminal.print_line(f"    {share(document.weight):>6}  {name}", cut=True)
+        terminal.print_line()
+
+
+def _print_shares(rows: Sequence[Any]) -> None:
+    """Write each topic, and below it a line for each time or group."""
+    room, topic = terminal.width(), None
+    wide = max(len(row.bin) for row in rows)
+    digits = max(4, *(len(f"{row.n_docs:,}") for row in rows))
+    head = f"    {'':{wide}}  corrected share, 95%       mean  {'docs':>{digits}}  words"
+    terminal.print_line(head[:room])
+    for row in rows:
+        if row.topic != topic:
+            terminal.print_line()
+            topic = row.topic
+            terminal.print_line(f"{topic}  {row.label}"[:room])
+        ends = "" if row.low is None else f"{share(row.low)} to {share(row.high)}"
+        line = f"    {row.bin:<{wide}}  {share(row.corrected_share):>6}  {ends:<15}  "
+        line += f"{share(row.mean_share):>6}  {row.n_docs:>{digits},}  {' '.join(row.words)}"
+        terminal.print_line(line, cut=True)
+
+
+def _print_effects(rows: Sequence[Any]) -> None:
+    """Write effects as a table, in percentage points."""
+    names = ("topic", "term", "effect", "from", "to", "p", "label")
+    cells = []
+    for row in rows:
+        points = [f"{100 * part:+.3g}%" for part in (row.estimate, row.low, row.high)]
+        cells.append((str(row.topic), row.term, *points, f"{row.p:.2g}", row.label))
+    terminal.print_table(names, cells, right=("topic", "effect", "from", "to", "p"))
+
+
+def _show_changes(given: str, since: str, n_words: int, *, as_json: bool) -> None:
+    """Print shares and words of a stream's topics then and now, and the events meanwhile."""
+    from opelda._validation import steps_or_seconds
+    from opelda.learning.persistence._stored_model import model_path
+    from opelda.learning.streaming._events import Times
+    from opelda.report._topic_table import topic_moves
+
+    n_documents, seconds = steps_or_seconds("since", since)
+    model = load_model(given)
+    times = Times(model_path(given).parent)
+    if seconds and not times:
+        raise InputError(f"--since {since}: {given} keeps no times; give documents.")
+    now = model.n_docs_seen_
+    begin = times.documents(times.last - seconds) if seconds else now - n_documents
+    first, moves = topic_moves(model, begin)
+    events = [replace(e, time=times.at(e.document)) for e in model.events_ if e.document > first]
+    if as_json:
+        found = {"model": given, "documents": now, "since": first}
+        found["topics"] = [asdict(move) for move in moves]
+        terminal.print_json(found | {"events": [event.as_dict() for event in events]})
+        return
+    earliest = " (as far back as is known)" if first > begin else ""
+    terminal.print_line(f"From {count(first, 'document')}{earliest} to {now:,}, moved most:")
+    cells = []
+    for move in moves[:20]:
+        words = (" ".join(part[:n_words]) for part in (move.words, move.came, move.went))
+        shares = share(move.share_before), share(move.share)
+        cells.append((str(move.topic), *shares, f"{move.rho:.2f}", *words))
+    names = ("topic", "then", "now", "rho", "words", "came", "went")
+    terminal.print_table(names, cells, right=names[:4])
+    for event in events:
+        terminal.print_line(str(event))
+
+
+def _labels_from(given: list[str]) -> dict[int, str]:
+    """Return labels by topic."""
+    labels: dict[int, str] = {}
+    for text in given:
+        found = re.fullmatch(r"\s*([0-9]{1,9})\s*=(.*)", text, re.DOTALL)
+        if found is None:
+            raise InputError(f"--label must be TOPIC=TEXT, not {text!r}.")
+        number = int(found[1])
+        if number in labels:
+            raise InputError(f"--label names topic {number} twice; give one label.")
+        labels[number] = found[2].strip()
+    return labels
+
+
+def _labels_by_command(
+    command: str, model: Any, documents: Iterable[Any], only: list[int] | None
+) -> dict[int, str]:
+    """Return the labels that a shell command prints, asked for each topic on standard input."""
+    from opelda.report import topic_table
+    from opelda.report._topic_table import N_WORDS, labels_by
+
+    def ask(topic: Any) -> str:
+        done = subprocess.run(
+            command, shell=True, input=topic.prompt, stdout=subprocess.PIPE, text=True, check=False
+        )
+        label: str = done.stdout.strip()
+        if done.returncode or not label:
+            said = f"ended with {done.returncode}" if done.returncode else "printed nothing"
+            raise InputError(f"--label-with {command!r} {said} for topic {topic.topic}.")
+        note(f"topic {topic.topic}: {label.splitlines()[0]}")
+        return label
+
+    return labels_by(ask, topic_table(model, N_WORDS, only=only), documents)

@@ -2,8 +2,7 @@
 
 from opelda.cli._app import command, option
 from opelda.cli._exit import StoppedError
-from opelda.cli._inputs import Blocks
-from opelda.cli._models import columns_of, load_model, tell_missed
+from opelda.cli._inputs import Blocks, columns_of, load_model, tell_missed
 from opelda.cli._options import ENGINE, JOBS, MODEL, RESULTS, SOURCES, Inference, Reading
 from opelda.cli._outputs import check_output
 from opelda.cli._terminal import count, note
