@@ -172,13 +172,11 @@ class StoredModel:
             of_prior = prior.sum(axis=0, dtype=float)
         scale, prior_weight = self.number("scale", 1.0, 1e-6), self.number("prior_weight", 1.0)
         sums = self.array("sums", np.float64, 1)
-        if len(sums) != n_topics:
-            raise ValueError("its sums have the wrong shape")
+        if len(sums) != n_topics or not np.isfinite(sums).all():
+            raise ValueError("its sums are not one number for each topic")
         totals = scale * sums + prior_weight * of_prior
-        if not np.isfinite(sums).all() or (words and not are_divisible(totals)):
-            raise ValueError("it has a topic without any words")
-        off = rows.sum(axis=0, dtype=np.float64) - sums
-        if words and (np.abs(scale * off) > 1e-3 * totals).any():
+        off = np.abs(rows.sum(axis=0, dtype=np.float64) - sums) * scale
+        if words and not (are_divisible(totals) and (off <= 1e-3 * totals).all()):
             raise ValueError("its topics do not add up to their sums")
         return StoredWeights(rows, prior, scale, prior_weight, sums, totals)
 

@@ -160,16 +160,19 @@ class Window:
         indptr, words, counts, topics, alpha, *outside = (arrays[name] for name in DTYPES)
         n_words, n_topics = shape
         _matrix(counts, words, indptr, n_words)
-        if not ((counts > SMALLEST_COUNT) & (counts <= LARGEST_COUNT)).all():
-            raise ValueError("its documents have invalid counts")
-        kept = Assignments(Rows(indptr, words, counts), topics)
-        if len(topics) != kept.ends[-1] or (topics >= n_topics).any():
-            raise ValueError("its documents' topics do not fit")
-        if alpha.shape != (n_topics,) or not (alpha > 0).all():
-            raise ValueError("its documents' alpha cannot be one")
         cells = _matrix(outside[2], outside[1], outside[0], n_topics)
-        if cells.shape[0] > n_words or (cells.data < 0).any():
-            raise ValueError("its former documents' counts do not fit")
+        kept = Assignments(Rows(indptr, words, counts), topics)
+        good = (
+            ((counts > SMALLEST_COUNT) & (counts <= LARGEST_COUNT)).all()
+            and len(topics) == kept.ends[-1]
+            and (topics < n_topics).all()
+            and alpha.shape == (n_topics,)
+            and (alpha > 0).all()
+            and cells.shape[0] <= n_words
+            and (cells.data >= 0).all()
+        )
+        if not good:
+            raise ValueError("its documents hold values that do not fit")
         made = cls(alpha, TokenCounts(cells, FRACTION_SHIFT), [kept])
         made.n_docs, made.n_tokens = len(indptr) - 1, len(topics)
         made.started = number("started", numbers.get("started"), 0.0, 2.0)
