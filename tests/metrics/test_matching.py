@@ -145,8 +145,6 @@ IDS = np.array([[1, 0]], np.uint16)
         ),
         (lambda: topic_stability([ONE]), "at least two to be compared, got 1"),
         (lambda: topic_stability([]), "at least two"),
-        (lambda: topic_stability(None), "runs must be an iterable"),
-        (lambda: topic_stability(Topics(ONE)), "runs must be an iterable"),
         (lambda: topic_stability(ONE), r"runs\[0\] must be a numeric array"),
         (lambda: topic_stability([ONE, [[1.0]]]), "over 2 and over 1 words"),
     ],

@@ -13,7 +13,6 @@ from scipy.special import entr
 from opelda._validation import choice, whole
 from opelda._word_ranking import heaviest
 from opelda.errors import InputError
-from opelda.inference import Topics
 from opelda.metrics._topics import GivenTopics, MeasuredTopics
 
 Similarity = Literal["cosine", "jaccard", "jensen_shannon"]
@@ -90,12 +89,6 @@ def topic_stability(
     >>> round(topic_stability([a, a[::-1], a]), 6)
     1.0
     """
-    if isinstance(runs, Topics) or not isinstance(runs, Iterable):
-        raise InputError(
-            "must be an iterable of the topics of several runs, as [first, second], got one "
-            f"{type(runs).__name__}.",
-            "runs",
-        )
     topics = [_with_weights(run, f"runs[{number}]") for number, run in enumerate(runs)]
     if len(topics) < 2:
         raise InputError(f"must be at least two to be compared, got {len(topics)}.", "runs")

@@ -15,20 +15,14 @@ if TYPE_CHECKING:
     from opelda.spark._structured_streaming import learn
 
 __all__ = ["LDA", "LDAEvaluator", "LDAModel", "learn", "session"]
-_WHERE = {
-    "LDA": "_estimator",
-    "LDAEvaluator": "_model",
-    "LDAModel": "_model",
-    "learn": "_structured_streaming",
-    "session": "_session",
-}
+_MODULES = "_estimator", "_model", "_model", "_structured_streaming", "_session"
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _WHERE:
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
-        module = import_module(f"{__name__}.{_WHERE[name]}")
+        module = import_module(f"{__name__}.{_MODULES[__all__.index(name)]}")
     except ModuleNotFoundError as error:
         if error.name not in ("pyspark", "pyarrow"):
             raise
