@@ -130,7 +130,7 @@ def test_what_is_no_corpus():
         with pytest.raises(InputError, match=message):
             detect(named(data))
     for name in ("articles.mallet", "articles.bin"):
-        with pytest.raises(InputError, match="only MALLET reads; give the texts"):
+        with pytest.raises(InputError, match="only MALLET reads; give the original texts"):
             detect(named(b"\xac\xed\x00\x05sr\x00\x1dcc.mallet.types.InstanceList", name))
     with pytest.raises(InputError, match="jq -c"):
         detect(named(json.dumps({"a": 1}, indent=1).encode(), "a.json"))

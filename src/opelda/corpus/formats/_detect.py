@@ -5,12 +5,12 @@ import glob
 import json
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from opelda.corpus.formats import FORMATS, Format
 from opelda.corpus.formats._compression import without_suffix
-from opelda.corpus.formats._input import PEEK_BYTES, Input, NotTextError
+from opelda.corpus.formats._input import PEEK_BYTES, Input, NotTextError, printable, reason
 from opelda.errors import InputError
 
 LDAC = re.compile(rb"(\d+)((?:\s+\d+:\d+(?:\.\d+)?)*)\s*")
@@ -63,7 +63,7 @@ def expand(path: Any, format: str = "auto") -> list[Input]:
 
 
 def _in_folder(input: Input, format: str) -> list[Input]:
-    paths = sorted(visible_files(os.fspath(input.path or "")))
+    paths = sorted(path for _, path in named_files(os.fspath(input.path or "")))
     inputs = [Input.of(path) for path in paths if not is_vocabulary(path)]
     if format != "auto":
         if not inputs:
@@ -93,11 +93,18 @@ def _are_json(inputs: list[Input]) -> bool:
         return False
 
 
-def visible_files(folder: str, onerror: Callable[[OSError], None] | None = None) -> Iterator[str]:
-    """Yield the paths of all files in a folder and its folders, except hidden ones."""
-    for path, inner, names in os.walk(folder, onerror=onerror):
+def named_files(root: str) -> Iterator[tuple[str, str]]:
+    """Yield the names and paths of all files in a folder and its folders, except hidden ones."""
+
+    def refuse(error: OSError) -> None:
+        if not isinstance(error, FileNotFoundError) or error.filename == root:
+            where = printable(os.fsdecode(error.filename or root))
+            raise InputError(f"{where} cannot be read: {reason(error)}; check the folder.")
+
+    for folder, inner, names in os.walk(root, onerror=refuse):
         inner[:] = [name for name in inner if not name.startswith(".")]
-        yield from (os.path.join(path, name) for name in names if not name.startswith("."))
+        for path in (os.path.join(folder, name) for name in names if not name.startswith(".")):
+            yield printable(path[len(root) :].replace(os.sep, "/").lstrip("/")), path
 
 
 def is_vocabulary(path: str) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 from opelda.corpus._block import Block
 from opelda.corpus.formats import Options
 from opelda.corpus.formats._compression import N_MAGIC, compression_of, read_most, without_suffix
-from opelda.corpus.formats._detect import PDF, UTF_16, visible_files
+from opelda.corpus.formats._detect import PDF, UTF_16, named_files
 from opelda.corpus.formats._input import (
     PEEK_BYTES,
     Input,
@@ -79,18 +79,6 @@ def file_blocks(input: Input, options: Options, position: Any = None) -> Iterato
             texts, names, size = [], [], 0
     if texts:
         yield Block(as_series(texts), {"after": names[-1]}, {None: as_series(names)})
-
-
-def named_files(root: str) -> Iterator[tuple[str, str]]:
-    """Yield the names of all files in a folder and the folders in it, and their paths."""
-
-    def refuse(error: OSError) -> None:
-        if not isinstance(error, FileNotFoundError) or error.filename == root:
-            where = printable(os.fsdecode(error.filename or root))
-            raise InputError(f"{where} cannot be read: {reason(error)}; check the folder.")
-
-    for path in visible_files(root, refuse):
-        yield printable(path[len(root) :].replace(os.sep, "/").lstrip("/")), path
 
 
 def file_text(path: str, options: Options) -> str | None:

@@ -100,7 +100,10 @@ def open_source(
             )
         return in_memory(source, options, _words(options), by_content=in_pieces)
     if options.words is not None:
-        raise InputError("must for files be the path of one with a word a line.", "column_words")
+        raise InputError(
+            "must be the path of a file with a word a line, if the source is a file.",
+            "column_words",
+        )
     if follow and len(paths) > 1:
         raise InputError("Only one file or one folder can be followed; give one.")
     input = Input.of(paths[0])

@@ -17,11 +17,11 @@ from opelda.corpus._block import Block, BlockJoiner, Source
 from opelda.corpus._replay import digest, report, unpacked
 from opelda.corpus.formats import Format, Options
 from opelda.corpus.formats._compression import CHUNK, ByteStream
-from opelda.corpus.formats._detect import is_vocabulary
+from opelda.corpus.formats._detect import is_vocabulary, named_files
 from opelda.corpus.formats._input import ChangedError, Input, NotTextError, printable
 from opelda.corpus.formats._line_reader import LARGEST_BLOCK
 from opelda.corpus.formats._text_columns import as_series
-from opelda.corpus.formats.texts import file_text, named_files
+from opelda.corpus.formats.texts import file_text
 from opelda.corpus.sources._files import (
     END,
     Files,
