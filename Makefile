@@ -18,7 +18,7 @@ test: $(VENV)/.installed-test
 	$(BIN)/python -m pytest -n auto --dist worksteal -m "not heavy"
 
 test-heavy: $(VENV)/.installed-test
-	HYPOTHESIS_PROFILE=heavy $(BIN)/python -m pytest -n auto --dist worksteal
+	HYPOTHESIS_PROFILE=heavy $(BIN)/python -m pytest -n auto --dist worksteal --products
 
 # what holds for any seed, for 100 of them
 test-seeds: $(VENV)/.installed-test

@@ -4,6 +4,8 @@ import math
 import os
 import re
 import signal
+from collections import defaultdict
+from itertools import combinations
 
 os.environ.setdefault("SCIPY_ARRAY_API", "1")  # or scikit-learn leaves out one of its checks
 
@@ -26,6 +28,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # of what a shell runs in
 
 def pytest_addoption(parser):
     parser.addoption("--seeds", type=int, help="tests that hold for any seed, with so many")
+    parser.addoption("--products", action="store_true", help="all combinations of parameters")
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -42,12 +45,36 @@ def is_for_seeds(mark):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Begin with the longest tests, or one process ends with them while the others wait."""
+    """Select tests, and begin with the longest, or one process ends with them alone."""
     items.sort(key=lambda item: "test_docs_text" not in item.nodeid)
     if config.getoption("--seeds"):
-        others = [item for item in items if not any(map(is_for_seeds, item.own_markers))]
-        config.hook.pytest_deselected(items=others)
-        items[:] = [item for item in items if any(map(is_for_seeds, item.own_markers))]
+        chosen = {item for item in items if any(map(is_for_seeds, item.own_markers))}
+    elif config.getoption("--products"):
+        return
+    else:
+        groups = defaultdict(list)
+        for item in items:
+            groups[item.nodeid.partition("[")[0], "cuda" in item.keywords].append(item)
+        chosen = {item for group in groups.values() for item in covering(group)}
+    config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+    items[:] = [item for item in items if item in chosen]
+
+
+def covering(items):
+    """Return items of a test that hold each pair of values of any two parameters."""
+    cases = [getattr(item, "callspec", None) for item in items]
+    if len(items) < 9 or cases[0] is None or len(cases[0].params) < 3:
+        return items
+    pairs = [
+        set(combinations(sorted((name, id(value)) for name, value in case.params.items()), 2))
+        for case in cases
+    ]
+    missing, chosen = set().union(*pairs), []
+    while missing:
+        best = max(range(len(items)), key=lambda i: len(pairs[i] & missing))
+        missing -= pairs[best]
+        chosen.append(items[best])
+    return chosen
 
 
 @pytest.fixture

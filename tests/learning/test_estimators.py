@@ -1,5 +1,6 @@
 """Every learner is a scikit-learn estimator."""
 
+import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from opelda import (
@@ -15,25 +16,33 @@ from opelda import (
 from opelda.inference import FW
 
 LEARNERS = [
-    MLOPE(),
+    TopicModel(),
+    TopicModel(preset="fast"),
     OnlineOPE(),
+    TopicModel(preset="paper", learning="sgrld"),
+]
+OTHERS = [
+    MLOPE(),
     StreamingOPE(),
     OnlineVB(),
     StreamingVB(),
     OnlineCVB0(),
     OnlineCGS(),
     OnlineOPE(transform_method="same"),
-    TopicModel(),
-    TopicModel(preset="fast"),
     TopicModel(preset="paper"),
     TopicModel(transform_method="same"),
     TopicModel(preset="paper", inference=FW(n_iter=20), learning="ml"),
     TopicModel(preset="paper", inference="cvb", learning="streaming"),
     TopicModel(preset="paper", learning="scvb0"),
-    TopicModel(preset="paper", learning="sgrld"),
 ]
 
 
 @parametrize_with_checks(LEARNERS)
 def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.heavy
+@parametrize_with_checks(OTHERS)
+def test_scikit_learn_checks_of_the_others(estimator, check):
     check(estimator)
