@@ -97,19 +97,25 @@ def count(texts: "pl.Series", tokenizer: "Tokenizer", n_jobs: int) -> Counted:
     if len(runs) == 1:
         return count_run(texts, tokenizer)
     with ThreadPoolExecutor(len(runs)) as pool:
-        parts = list(pool.map(lambda run: count_run(run, tokenizer), runs))
-    # words stay in the order of first appearance
-    table = _text.WordTable()
-    columns = [table.add(part.words) for part in parts]
-    moved = [
-        remap_columns(part.counts, own, len(table))[0]
-        for part, own in zip(parts, columns, strict=True)
-    ]
-    return Counted(table.words(), stacked(moved, len(table)))
+        parts = list(pool.map(lambda run: _table_and_counts(run, tokenizer), runs))
+        # words stay in the order of first appearance; those left out have the same codes in all
+        table, first, X = parts[0]
+        columns = [table.absorb(part[0])[first:] - np.int32(first) for part in parts[1:]]
+        n_words, rest = len(table) - first, [part[2] for part in parts[1:]]
+        moved = pool.map(lambda part, own: remap_columns(part, own, n_words)[0], rest, columns)
+        return Counted(table.words(first), stacked([X, *moved], n_words))
 
 
 def count_run(texts: "pl.Series", tokenizer: "Tokenizer") -> Counted:
     """Count the words of texts in this thread, by a tokenizer without undecided settings."""
+    table, first, X = _table_and_counts(texts, tokenizer)
+    return Counted(table.words(first), X)
+
+
+def _table_and_counts(
+    texts: "pl.Series", tokenizer: "Tokenizer"
+) -> tuple[_text.WordTable, int, sparse.csr_array]:
+    """Return a table of words, the code of the first word that counts, and counts from it on."""
     import polars as pl
 
     texts = texts if tokenizer.keep_markup else without_markup(texts)
@@ -135,13 +141,15 @@ def count_run(texts: "pl.Series", tokenizer: "Tokenizer") -> Counted:
         paired = _text.WordTable()
         codes, ends = table.pairs(codes, ends, renamed, singles=least == 1, into=paired)
         table, first, renamed = paired, 0, np.arange(len(paired), dtype=np.int32)
-    words = table.words(first)
     if tokenizer.phrases:
+        words = table.words(first)
         codes, ends, words = joined(renamed[codes], ends, tokenizer.phrases, words)
         held, renamed = by_appearance(codes, len(words))  # not words of phrases alone
-        words = [words[code] for code in held]
-    ends, columns, counts = _text.count_rows(codes, ends, renamed, n_words=len(words))
-    return Counted(words, csr(counts, columns, ends, (len(ends) - 1, len(words))))
+        table, first = _text.WordTable(), 0
+        table.add([words[code] for code in held])
+    n_words = len(table) - first
+    ends, columns, counts = _text.count_rows(codes, ends, renamed, n_words=n_words)
+    return table, first, csr(counts, columns, ends, (len(ends) - 1, n_words))
 
 
 def checked_ngrams(ngrams: Any) -> tuple[int, int]:
