@@ -14,7 +14,7 @@ from opelda._names import PRESETS
 from opelda.cli._callbacks import learning_display
 from opelda.cli._options import LEARNERS
 from opelda.cli._terminal import VERBOSITY
-from opelda.cli.commands._fit_report import Scored, to_score
+from opelda.cli.commands.fit import Scored, to_score
 from opelda.corpus import read
 from opelda.inference import OPE
 from opelda.learning import BatchReport
@@ -184,7 +184,7 @@ class Display:
 
 def test_scoring_takes_a_part_of_the_time_and_passes_all_on(monkeypatch):
     times = iter(range(10**6))
-    monkeypatch.setattr("opelda.cli.commands._fit_report.perf_counter", lambda: next(times))
+    monkeypatch.setattr("opelda.cli.commands.fit.perf_counter", lambda: next(times))
     scored = []
 
     class Model:

@@ -145,18 +145,16 @@ class Stop:
 
     def attempt(self, work: Callable[[], Any]) -> Any:
         """Return what `work` returns; None where a signal cut it short, or came before."""
-        result = None
         try:
             # in this order: a signal between the two raises, one before the first is seen here
             self._raises = True
-            if not self.stopped:
-                result = work()
+            result = None if self.stopped else work()
             self._raises = False
+            return result
         except KeyboardInterrupt:
-            result = None
+            return None
         finally:
             self._raises = False
-        return result
 
     def __call__(self, report: Any) -> bool:
         """Return whether learning is to end here; of several runs it is the end of all."""
