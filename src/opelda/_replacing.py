@@ -18,16 +18,9 @@ STEM = 20  # letters of a file's name in its temporary one, which must not be to
 
 @contextmanager
 def replacing(*paths: str | os.PathLike[str]) -> Iterator[list[BinaryIO]]:
-    """Give a file to write for each path, and rename all when they are written and synced.
+    """Give a file to write for each path; rename all when they are written and synced.
 
     Links are followed. Until then, and after any failure, former files are untouched.
-
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp(), "notes")
-    >>> with replacing(path) as [file]:
-    ...     _ = file.write(b"tea")
-    >>> path.read_bytes()
-    b'tea'
     """
     targets = [Path(os.path.realpath(path)) for path in paths]
     names = [f".{target.name[:STEM]}.{os.urandom(8).hex()}.tmp" for target in targets]

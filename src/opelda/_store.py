@@ -32,14 +32,7 @@ def write(
     kind: str,
     version: int,
 ) -> None:
-    """Write arrays and a header of JSON values; a failure keeps the old file.
-
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp(), "example")
-    >>> write(path, {"x": np.arange(3)}, {"alpha": 0.1}, kind="example", version=1)
-    >>> read(path, kind="example", newest=1)
-    ({'x': array([0, 1, 2])}, {'alpha': 0.1}, 1)
-    """
+    """Write arrays and a header of JSON values; a failure keeps the old file."""
     # safetensors' own writer has a random order of metadata, and a kill leaves its temporary file
     try:
         text = _to_text(dict(header))

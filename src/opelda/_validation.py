@@ -142,16 +142,7 @@ def on_device(X: Any) -> bool:
 
 
 class Every:
-    """When to do something: after the first step, and then by number or by the clock.
-
-    >>> every, due = Every("every", 5), []
-    >>> for n_steps in range(3, 14):
-    ...     if every.is_due(n_steps):
-    ...         due.append(n_steps)
-    ...         every.done()
-    >>> due
-    [3, 5, 10]
-    """
+    """When to do something: after the first step, and then by number or by the clock."""
 
     def __init__(
         self, name: str, given: Any, *, clock: Callable[[], float] = time.monotonic

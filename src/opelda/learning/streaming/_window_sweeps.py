@@ -2,13 +2,8 @@
 
 Early assignments are poor and would never be revised. So sweeps draw all tokens of the window
 again; tokens that leave the window keep their topics, and fade. Whenever the window has grown
-fourfold, the passes and sweeps of `fit` relearn the topics from all of it, since topics of few
-documents would stay poor.
-
-A new theme replaces the smallest topic, since sweeps do not separate a theme from a topic that took
-it in. Before each round of sweeps, new documents of the window are compared with older ones:
-bursting words that come together make a theme, if its documents gain more than is lost without the
-smallest topic.
+fourfold, the passes and sweeps of `fit` relearn the topics from all of it. A new theme replaces the
+smallest topic, since sweeps do not separate a theme from a topic that took it in.
 """
 
 from dataclasses import replace
@@ -338,7 +333,7 @@ def _together(
 
 def _heirs(rows: NDArray[np.float32], topic: int) -> Numbers:
     """Return the topic with most of each word, except `topic`."""
-    left, right = rows[:, :topic], rows[:, topic + 1 :]
-    best = np.stack([part.max(axis=1, initial=-1.0) for part in (left, right)])
-    heirs = [part.argmax(axis=1) if part.shape[1] else 0 for part in (left, right)]
-    return np.asarray(np.where(best[0] >= best[1], heirs[0], heirs[1] + topic + 1), np.int64)
+    others = rows.copy()
+    others[:, topic] = -1.0
+    heirs: Numbers = others.argmax(axis=1)
+    return heirs
