@@ -14,25 +14,23 @@ from opelda.errors import InputError
 from opelda.learning import Online, Streaming
 
 OPTIMIZERS = "online", "em", "sda"
+# The type that MLlib converts to, and what the parameter is.
 MINE = {
-    "preset": ("best, fast or paper; see opelda.TopicModel", TypeConverters.toString),
-    "inference": ("the method that mixtures are inferred with while learning", str),
-    "textCol": ("a column of texts instead of vectors", TypeConverters.toString),
-    "language": ("of the stop words; auto or none", str),
-    "minDF": ("the least number of texts of a word; below 1 a share", TypeConverters.toFloat),
-    "maxDF": ("the largest number of texts of a word; below 1 a share", TypeConverters.toFloat),
-    "maxVocabSize": ("the most frequent words of texts alone", TypeConverters.toInt),
-    "vocabulary": ("the words of the vectors' entries", TypeConverters.toListString),
-    "sampleSize": ("documents of the sample before sweeps", TypeConverters.toInt),
-    "localDocs": (
-        "the largest number of documents that the driver learns alone",
-        TypeConverters.toInt,
-    ),
-    "maxLoss": ("nats that a mixture may be behind the most likely one", TypeConverters.toFloat),
-    "transformMethod": ("the method that mixtures are inferred with", TypeConverters.toString),
-    "certificateCol": ("output column: how far from optimal a mixture can be", str),
-    "scoreCol": ("output column: how well held-out tokens are predicted", str),
-    "verbose": ("1: a line now and then or a bar, 2: a line an update", TypeConverters.toInt),
+    "preset": ("String", "best, fast or paper; see opelda.TopicModel"),
+    "inference": ("String", "the method of inference while learning"),
+    "textCol": ("String", "a column of texts instead of vectors"),
+    "language": ("String", "of the stop words; auto or none"),
+    "minDF": ("Float", "the least number of texts of a word; below 1 a share"),
+    "maxDF": ("Float", "the largest number of texts of a word; below 1 a share"),
+    "maxVocabSize": ("Int", "the most frequent words of texts alone"),
+    "vocabulary": ("ListString", "the words of the vectors' entries"),
+    "sampleSize": ("Int", "documents of the sample before sweeps"),
+    "localDocs": ("Int", "the largest number of documents that the driver learns alone"),
+    "maxLoss": ("Float", "nats that a mixture may be behind the most likely one"),
+    "transformMethod": ("String", "the method of inference of the model"),
+    "certificateCol": ("String", "output column: how far from optimal a mixture can be"),
+    "scoreCol": ("String", "output column: how well held-out tokens are predicted"),
+    "verbose": ("Int", "1: a line now and then or a bar, 2: a line an update"),
 }
 
 # Parameters that a `TopicModel` calls otherwise.
@@ -119,8 +117,8 @@ class LDAParams(_LDAParams):  # type: ignore[misc]  # untyped
         return Tokenizer(stop_words=None if language == "none" else language)
 
 
-for _name, (_doc, _converter) in MINE.items():
-    _converter = TypeConverters.toString if _converter is str else _converter
+for _name, (_type, _doc) in MINE.items():
+    _converter = getattr(TypeConverters, f"to{_type}")
     setattr(LDAParams, _name, Param(Params._dummy(), _name, _doc, typeConverter=_converter))
 
 
