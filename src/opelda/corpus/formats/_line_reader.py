@@ -48,7 +48,7 @@ class LineReader:
         self._chunk, self._ends, self._next = b"", np.zeros(1, np.intp), 0
         self._rest = b""  # the beginning of the line behind them
         self._patience = input.patience
-        self._taken = b""  # since the last position
+        self._taken = bytearray()  # since the last position
         self._tail = b""  # the last bytes before that
         self._seen = Seen()  # the lines of a pipe
         encoding = codec(options.encoding)
@@ -92,7 +92,7 @@ class LineReader:
     @property
     def position(self) -> dict[str, Any]:
         """The point where the next line begins."""
-        taken, self._taken = self._taken, b""
+        taken, self._taken = bytes(self._taken), bytearray()
         where: dict[str, Any] = {"offset": self.offset, "line": self.line}
         if not self.is_file:
             self._seen.add(taken)
@@ -136,7 +136,7 @@ class LineReader:
         if data:
             self.offset -= len(data)
             self.line -= count_lines(data)
-            self._taken = self._taken[: -len(data)]
+            del self._taken[-len(data) :]
             self._keep(data + self._chunk[int(self._ends[self._next]) : int(self._ends[-1])])
 
     def _fill(self) -> bool:
@@ -191,7 +191,19 @@ def text_blocks(input: Input, options: Options, position: Any, parse: Parse) -> 
     """
 
     def parse_bytes(data: bytes, first: int) -> tuple[list[str], Values | None, bool]:
-        return *parse(*_decoded(data, first, input.label, options)), False
+        data = data.replace(b"\r\n", b"\n").removesuffix(b"\n")
+        numbers: list[int] | range = range(first, first + data.count(b"\n") + 1)
+        try:
+            lines = data.decode().split("\n")
+        except UnicodeDecodeError:
+            lines, numbers = [], []
+            for number, line in enumerate(data.split(b"\n"), first):
+                try:
+                    lines.append(line.decode())
+                    numbers.append(number)
+                except UnicodeDecodeError:
+                    report_encoding(f"{input.label}, line {number}", line, options)
+        return *parse(lines, numbers), False
 
     with LineReader(input, options, position) as reader:
         yield from blocks_of(reader, options, parse_bytes)
@@ -237,25 +249,6 @@ def padded(values: list[Any], n: int) -> list[Any]:
     """Append missing values to a column up to a length, and return it."""
     values += [None] * (n - len(values))
     return values
-
-
-def _decoded(
-    data: bytes, first: int, label: str, options: Options
-) -> tuple[list[str], Sequence[int]]:
-    """Return the valid lines without their ends, and their numbers; report the others."""
-    data = data.replace(b"\r\n", b"\n").removesuffix(b"\n")
-    try:
-        lines = data.decode().split("\n")
-        return lines, range(first, first + len(lines))
-    except UnicodeDecodeError:
-        lines, numbers = [], []
-    for number, line in enumerate(data.split(b"\n"), first):
-        try:
-            lines.append(line.decode())
-            numbers.append(number)
-        except UnicodeDecodeError:
-            report_encoding(f"{label}, line {number}", line, options)
-    return lines, numbers
 
 
 def report_encoding(where: str, data: bytes, options: Options) -> None:
