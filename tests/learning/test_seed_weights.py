@@ -45,7 +45,7 @@ def test_words_that_are_gone_weigh_as_an_average_topic_in_streams():
         more = (pull.on_counts(counts) - counts).cells.toarray() / 2.0**16
         np.testing.assert_allclose(more[1, 0], weight * mean, rtol=1e-6)
         assert more.sum() == more[1, 0]  # nobody has seen the other one
-        least = pull.at_least(counts).cells.toarray() / 2.0**16
+        least = pull.on_counts(counts, at_least=True).cells.toarray() / 2.0**16
         np.testing.assert_allclose(least[1, 0], max(300, weight * mean), rtol=1e-6)
 
 
@@ -112,5 +112,5 @@ def test_documents_without_seed_words_weigh_half_of_the_others_at_most(seed):
     own, others = expected
     share = np.minimum(0.5 * own.sum(axis=0) / np.maximum(others.sum(axis=0), 1e-9), 1.0)
     share[2] = 1.0  # has no seed words
-    found = Anchors.of(pull, tokens).limit(counts).cells.toarray() / 2.0**tokens.shift
+    found = Anchors(pull, tokens).limit(counts).cells.toarray() / 2.0**tokens.shift
     np.testing.assert_allclose(found, own + share * others, atol=2.0**-tokens.shift)

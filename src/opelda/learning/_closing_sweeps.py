@@ -78,7 +78,7 @@ class Sweeps:
         self.pull = None if pull is None else replace(pull, firm=self.outside is not None)
         self.anchors: Anchors | None = None
         if pull is not None and isinstance(self.collection, HeldCollection):
-            self.anchors = Anchors.of(pull, self.collection.tokens)
+            self.anchors = Anchors(pull, self.collection.tokens)
             if self.counts is not None and self.outside is not None:
                 self.counts = self.anchors.limit(self.counts - self.outside) + self.outside
 
@@ -101,7 +101,7 @@ class Sweeps:
         if find_word_prior and self.plan.learns_word_prior:
             prior = likelier_word_prior(counts, self.weight)
         if pull is not None and pull.firm:
-            counts = pull.at_least(counts)
+            counts = pull.on_counts(counts, at_least=True)
         with state.lock.writing():
             engine.blend(state.weights, counts, share)
             state.weights.prior = prior

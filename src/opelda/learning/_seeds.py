@@ -126,9 +126,8 @@ class Pull:
         for topic in range(self.n_seeded):
             own, mass = np.zeros(len(found.words)), 0.0
             if topic in parts:
-                own[np.searchsorted(found.words, parts[topic].words)] = parts[topic].values[
-                    :, topic
-                ]
+                at = np.searchsorted(found.words, parts[topic].words)
+                own[at] = parts[topic].values[:, topic]
                 mass = parts[topic].mass[topic]
             others = found.values[:, topic] - own
             share = _allowed(own.sum(), others.sum())
@@ -136,20 +135,13 @@ class Pull:
             found.mass[topic] = mass + share * (found.mass[topic] - mass)
         return found
 
-    def on_counts(self, counts: seam.TokenCounts) -> seam.TokenCounts:
-        """Return counts with the weight of the seed words."""
-        return self._added(counts, self._of_counts(counts))
-
-    def at_least(self, counts: seam.TokenCounts) -> seam.TokenCounts:
-        """Return counts in which the seed words have at least their weight."""
-        has = counts.cells[self.columns].toarray()[np.arange(len(self.topics)), self.topics]
-        return self._added(counts, np.maximum(self._of_counts(counts) - has, 0.0))
-
-    def _of_counts(self, counts: seam.TokenCounts) -> Array:
+    def on_counts(self, counts: seam.TokenCounts, *, at_least: bool = False) -> seam.TokenCounts:
+        """Add the weight of the seed words, or raise their counts to at least this weight."""
         seen = np.asarray(counts.cells[self.columns].sum(axis=1), np.float64)
-        return self._weights(seen, float(counts.cells.sum()) / counts.n_topics)
-
-    def _added(self, counts: seam.TokenCounts, more: Array) -> seam.TokenCounts:
+        more = self._weights(seen, float(counts.cells.sum()) / counts.n_topics)
+        if at_least:
+            has = counts.cells[self.columns].toarray()[np.arange(len(self.topics)), self.topics]
+            more = np.maximum(more - has, 0.0)
         parts = np.rint(more).astype(np.int64), (self.columns, self.topics)
         cells = sparse.csr_array(sparse.coo_array(parts, shape=counts.cells.shape))
         return counts + seam.TokenCounts(cells, counts.shift)
@@ -176,31 +168,22 @@ class Pull:
         return found
 
 
-@dataclass(frozen=True)
 class Anchors:
     """Tokens of documents with a seed word, each with the topic of the word."""
 
-    collection: Any  # the engine's tokens
-    numbers: NDArray[np.int64]  # of the tokens in the collection
-    topics: NDArray[np.int64]
-    words: NDArray[np.int32]
-    units: NDArray[np.int64]  # their weights, in multiples of 2**-shift
-    n_seeded: int
-
-    @classmethod
-    def of(cls, pull: Pull, tokens: Any) -> "Anchors":
-        """Find the tokens of documents with seed words."""
-        rows = tokens.rows
-        parts = rows.counts, rows.words, rows.indptr
-        docs, topics = pull.holds(
-            sparse.csr_array(parts, shape=(rows.n_docs, tokens.n_words))
-        ).nonzero()
+    def __init__(self, pull: Pull, tokens: Any) -> None:
+        rows, self.collection, self.n_seeded = tokens.rows, tokens, pull.n_seeded
+        X = sparse.csr_array(
+            (rows.counts, rows.words, rows.indptr), shape=(rows.n_docs, tokens.n_words)
+        )
+        docs, topics = pull.holds(X).nonzero()
         first, lengths = tokens.first[docs], np.diff(tokens.first)[docs]
         ends = np.cumsum(lengths)
-        numbers = np.repeat(first - ends + lengths, lengths) + np.arange(lengths.sum())
-        words = np.repeat(rows.words, seam.tokens_of(rows.counts))[numbers]
-        units = tokens.token_units()[numbers]
-        return cls(tokens, numbers, np.repeat(topics, lengths), words, units, pull.n_seeded)
+        # numbers of the tokens in the collection
+        self.numbers = np.repeat(first - ends + lengths, lengths) + np.arange(lengths.sum())
+        self.topics = np.repeat(topics, lengths)
+        self.words = np.repeat(rows.words, seam.tokens_of(rows.counts))[self.numbers]
+        self.units = tokens.token_units()[self.numbers]  # weights, in multiples of 2**-shift
 
     def limit(self, counts: seam.TokenCounts) -> seam.TokenCounts:
         """Limit the weight of other documents in seeded topics."""

@@ -72,7 +72,7 @@ def learn(plan: Plan, state: State, batch: UpdateBatch) -> Updated | None:
     with state.lock.writing():
         if drawn is not None:
             pull = plan.pull(state)
-            limited = drawn if pull is None else Anchors.of(pull, tokens).limit(drawn)
+            limited = drawn if pull is None else Anchors(pull, tokens).limit(drawn)
             # half of both, twice: the sum
             engine.blend(weights, limited, 0.5)
             weights.shrink(2.0)
