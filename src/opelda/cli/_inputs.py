@@ -315,7 +315,7 @@ def check_same(model: Any, learning: options.Learning, n_topics: int | None, fol
         has["n_iter"] = getattr(has["inference"], "n_iter", None)
         seeds = model._seed_topics(model.n_components)
         if seeds is not None:
-            has["seeds"] = dict(zip(seeds.names, map(list, seeds.words), strict=True))
+            has["seeds"] = {name: list(words) for name, words in seeds.words.items()}
     made = f"The checkpoint in {folder} was made"
     for name, value in asked.items():
         own = has.get(name)

@@ -90,7 +90,7 @@ class Plan:
         weights = self.engine.random_weights(n_words, self.n_topics, prior, self.seed)
         state = State(weights, self.seed)
         if self.seeds is not None:
-            state.labels = dict(enumerate(self.seeds.names))
+            state.labels = dict(enumerate(self.seeds.words))
         return state
 
     def pull(self, state: State) -> Pull | None:

@@ -210,8 +210,7 @@ def _allowed(anchored: Any, others: Any) -> Any:
 class SeedTopics:
     """Names and seed words of the first topics; words may be numbers of columns."""
 
-    names: tuple[str, ...]
-    words: tuple[tuple[str | int, ...], ...]
+    words: Mapping[str, Iterable[str | int]]
     strength: float
     columns: NDArray[Any] | None = None  # names of columns without a vocabulary
 
@@ -221,18 +220,18 @@ class SeedTopics:
         if given is None:
             return None
         seeds = checked_seeds(given)
-        names, words = tuple(seeds.words), tuple(map(tuple, seeds.words.values()))
-        if len(names) > n_topics:
+        n_seeded = len(seeds.words)
+        if n_seeded > n_topics:
             raise InputError(
-                f"has {len(names)} topics, but there are only {n_topics}; give fewer, or "
+                f"has {n_seeded} topics, but there are only {n_topics}; give fewer, or "
                 "{n_components}.",
                 "seeds",
-                n_components=len(names),
+                n_components=n_seeded,
             )
-        return cls(names, words, seeds.strength)
+        return cls(seeds.words, seeds.strength)
 
     def __len__(self) -> int:
-        return len(self.names)
+        return len(self.words)
 
     def pull(self, vocabulary: Vocabulary | None, n_words: int) -> Pull:
         """Look up the columns of the seed words."""
@@ -248,10 +247,10 @@ class SeedTopics:
         occurs = None if X is None else np.bincount(X.indices, minlength=n_words) > 0
         missing: dict[str, None] = {}
         found = self._found(vocabulary, n_words)
-        for name, words, columns in zip(self.names, self.words, found, strict=True):
+        for (name, words), columns in zip(self.words.items(), found, strict=True):
             pairs = zip(words, columns, strict=True)
             gone = [repr(w) for w, j in pairs if j < 0 or not (occurs is None or occurs[j])]
-            if occurs is not None and len(gone) == len(words):
+            if occurs is not None and len(gone) == len(columns):
                 raise InputError(
                     f"has no word of {name!r} that occurs in the documents; give others.", "seeds"
                 )
@@ -266,12 +265,13 @@ class SeedTopics:
         self, vocabulary: Vocabulary | None, top: NDArray[np.intp], n_words: int
     ) -> dict[str, tuple[int, int]]:
         """Count the seed words among the top words of their topic, and all seed words."""
-        found = zip(self.names, self.words, self._found(vocabulary, n_words), top, strict=False)
-        return {name: (len({*has} & {*top.tolist()}), len(all_)) for name, all_, has, top in found}
+        found = zip(self.words, self._found(vocabulary, n_words), top, strict=False)
+        return {name: (len({*own} & {*best.tolist()}), len(own)) for name, own, best in found}
 
     def _found(self, vocabulary: Vocabulary | None, n_words: int) -> list[list[int]]:
         """Return the column of each word of each topic, -1 for none."""
-        return [[self._column(word, vocabulary, n_words) for word in words] for words in self.words]
+        lists = self.words.values()
+        return [[self._column(word, vocabulary, n_words) for word in words] for words in lists]
 
     def _column(self, word: str | int, vocabulary: Vocabulary | None, n_words: int) -> int:
         if not isinstance(word, str):
