@@ -77,42 +77,21 @@ class Corpus:
 class MiniBatch:
     """Counts of some documents and the stream's position after them.
 
-    Attributes
-    ----------
-    X : CSR array (documents, words)
-        float32 counts, int32 column numbers, sorted, without zeros.
-    position : fit for JSON
-        Where `mini_batches` continues after this batch.
-    change : VocabularyChange or None
-        The batch's effect on the vocabulary; None for a matrix.
-    n_unknown_tokens : float
-        Token mass that has no column.
-    vocabulary : Vocabulary or None
-        The words of the columns; None where columns have no words.
-    n_tokens : float64 array or None
-        Tokens of each document, those without a column among them.
-    names, metadata
-        As in `Corpus`.
-    texts : polars.Series or None
-        The original documents, where all are texts.
-
-    Examples
-    --------
-    >>> from opelda.corpus import Vocabulary, mini_batches
-    >>> batch = next(mini_batches(["tea", "tea cup"], batch_size=2, vocabulary=Vocabulary(["tea"])))
-    >>> batch.X.toarray().tolist(), batch.position["n"], batch.n_unknown_tokens
-    ([[1.0], [1.0]], 2, 1.0)
+    >>> from opelda.corpus import Vocabulary, stream
+    >>> batch = next(iter(stream(["tea", "tea cup"], batch_size=2, vocabulary=Vocabulary(["tea"]))))
+    >>> batch.X.toarray().tolist(), batch.n_unknown_tokens
+    ([[1.0], [1.0]], 1.0)
     """
 
-    X: sparse.csr_array
-    position: Any
-    change: VocabularyChange | None
-    n_unknown_tokens: float
-    vocabulary: Vocabulary | None = None
-    names: list[str] | None = None
-    n_tokens: NDArray[np.float64] | None = None
-    metadata: "pl.DataFrame | None" = None
-    texts: "pl.Series | None" = None
+    X: sparse.csr_array  # as in `Corpus`
+    position: Any  # where the stream continues after this batch; fit for JSON
+    change: VocabularyChange | None  # the batch's effect on the vocabulary; None for a matrix
+    n_unknown_tokens: float  # token mass that has no column
+    vocabulary: Vocabulary | None = None  # the words of the columns, if they have words
+    names: list[str] | None = None  # as in `Corpus`
+    n_tokens: NDArray[np.float64] | None = None  # of each document, with those without a column
+    metadata: "pl.DataFrame | None" = None  # as in `Corpus`
+    texts: "pl.Series | None" = None  # the original documents, where all are texts
 
 
 @runtime_checkable
@@ -129,24 +108,11 @@ class Seekable(Protocol):
 class DocumentStream(Seekable, Protocol):
     """Documents that come as mini-batches, with a position to resume from.
 
-    `stream` returns one; `mini_batches` and ``fit_stream`` accept any object with these attributes
-    and methods.
+    `stream` returns one; ``fit_stream`` accepts any object with these attributes and methods. The
+    `position` is after the last mini-batch that was taken, None at the beginning, and fit for JSON.
 
-    Attributes
-    ----------
-    vocabulary : Vocabulary or None
-        The words that documents are counted with by default.
-    position : fit for JSON
-        The position after the last mini-batch that was taken; None at the beginning.
-    problems : Problems
-        The documents that could not be read so far: ``n_skipped`` and the ``first`` few.
-
-    Examples
-    --------
     >>> from opelda.corpus import stream
     >>> documents = stream(["tea", "cup", "more tea"], batch_size=2)
-    >>> isinstance(documents, DocumentStream)
-    True
     >>> first = next(documents.batches())
     >>> documents.seek(first.position)
     >>> [batch.X.toarray().tolist() for batch in documents.batches()]

@@ -77,15 +77,9 @@ class Stream(DocumentStream):
     def wait_at_most(self, seconds: float, meanwhile: Callable[[], None] | None = None) -> None:
         """Limit how long documents wait for a mini-batch to be full, where a source waits for more.
 
-        Such are pipes of lines, a file or folder that is followed, and iterables without a length.
-
-        Parameters
-        ----------
-        seconds : float
-            From a mini-batch's first document on. Pipes that are compressed or hold counts have no
-            limit. An iterable that may give no document for long should give `NOTHING` meanwhile.
-        meanwhile : callable, optional
-            Called now and then while documents are waited for.
+        Such are pipes of lines (uncompressed), a file or folder that is followed, and iterables
+        without a length, which give `NOTHING` while they have no document. `meanwhile` is called
+        while documents are waited for.
         """
         self._source.wait_at_most(Patience(seconds, meanwhile))
 
@@ -109,17 +103,11 @@ class Stream(DocumentStream):
         n_words: int | None = None,
         learn: bool = True,
     ) -> Iterator[MiniBatch]:
-        """Yield the mini-batches from `position` on.
+        """Yield the mini-batches from `position` on, counted with a vocabulary.
 
-        Parameters
-        ----------
-        vocabulary : Vocabulary, optional
-            What words are counted with instead of the stream's own vocabulary.
-        n_words : int, optional
-            The number of columns where columns have no words.
-        learn : bool
-            Whether the vocabulary learns from each mini-batch just before it is yielded. False:
-            columns stay, and columns without words must be as many.
+        By default it is the stream's own. `n_words` is the number of columns without words. The
+        vocabulary learns from each mini-batch just before it is yielded, unless `learn` is False:
+        then columns stay, and columns without words must be as many.
         """
         if vocabulary is None and n_words is None:
             vocabulary = self.vocabulary
@@ -261,45 +249,18 @@ def mini_batches(
 ) -> Iterator[MiniBatch]:
     """Yield mini-batches of counts from a source of documents or matrices.
 
-    The source is read no further than the current batch, and only this batch is held.
+    The source is a stream, a corpus, a column or data frame of texts, or an iterable of documents,
+    or of whole mini-batches: matrices of counts, or lists of documents other than texts. It is read
+    no further than the current batch. `position` is a position in the source (by ``seek``, by the
+    content of items) or a number of items; `max_wait` and `meanwhile` are those of
+    `Stream.wait_at_most`. Without `by_content`, positions are numbers of items, not hashed.
 
-    Parameters
-    ----------
-    source : iterable, DocumentStream, Corpus, column or data frame
-        Documents (a text, a sequence of words, a mapping from word to count, a dictionary with a
-        text), which are gathered into batches; or whole mini-batches: matrices of counts, or lists
-        of documents other than texts. `NOTHING` says that no document is ready.
-    batch_size : int
-        Documents per batch; fewer before a mini-batch of the source's own, at the end, and after
-        `max_wait`.
-    vocabulary : Vocabulary or None
-        Words to count; it learns from each batch just before the batch is yielded. None: the one of
-        the stream or corpus, else an empty one that grows to 100,000 columns.
-    n_words : int or None
-        Columns of matrices without a vocabulary; None: those of the first matrix.
-    position : as in `MiniBatch`, or None
-        Where to continue: by ``seek(position)`` of the source, or else past the items that are
-        recognised, or past a number of items.
-    max_wait, meanwhile
-        As `Stream.wait_at_most` takes them.
-    by_content : bool
-        Whether positions identify items by their content. False: by their number, without hashing.
-
-    Yields
-    ------
-    MiniBatch
-
-    Examples
-    --------
-    >>> import numpy as np
     >>> source = [{"tea": 2}, {"cup": 1}, {"pot": 1, "tea": 1}]
     >>> vocabulary = Vocabulary(growing=True)
     >>> first = next(mini_batches(source, batch_size=2, vocabulary=vocabulary))
     >>> rest = mini_batches(source, batch_size=2, vocabulary=vocabulary, position=first.position)
     >>> [batch.X.toarray().tolist() for batch in rest]
     [[[1.0, 0.0, 1.0]]]
-    >>> [batch.X.shape for batch in mini_batches([np.eye(3), np.eye(2)], batch_size=10)]
-    [(3, 3), (2, 3)]
     """
     batch_size = whole("batch_size", batch_size)
     if n_words is not None and vocabulary is None:

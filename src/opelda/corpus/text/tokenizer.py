@@ -58,7 +58,7 @@ class Tokenizer:
     stop_words : str, iterable of str or None
         Words to leave out: the list of the texts' own language ("auto"), of a language ("english",
         "en", "de", ...; others than English need ``opelda[languages]``), of scikit-learn
-        ("sklearn"), or your own. For a file see `stop_words_from`.
+        ("sklearn"), or your own.
     stem : str or None
         A language's name or code whose Snowball algorithm reduces the words left to their stems;
         needs ``opelda[languages]``.
