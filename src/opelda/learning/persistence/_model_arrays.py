@@ -33,23 +33,8 @@ NUMBERS = ("population", "n_unknown_tokens")
 NOT_SAVED = ("callbacks", "engine", "n_jobs", "verbose")
 PRIORS = ("doc_topic_prior", "topic_word_prior")
 # What older files mean that lack a parameter.
-SINCE = {
-    "preset": "paper",
-    "n_sweeps": None,
-    "seeds": None,
-    "transform_method": None,
-    "max_loss": None,
-    "sparse_output": False,
-    "n_runs": 1,
-}
-# Former parameters of `TopicModel` that its update rule has today.
-OF_RULE = {
-    "learning_decay": "decay",
-    "learning_offset": "offset",
-    "population": "population",
-    "keep_start": "keep_start",
-    "init": "init",
-}
+SINCE = {"preset": "paper", "sparse_output": False, "n_runs": 1}
+SINCE |= dict.fromkeys(("n_sweeps", "seeds", "transform_method", "max_loss"))
 
 
 def check_own(model: Any, what: str) -> None:
@@ -296,7 +281,9 @@ def as_today(values: Header, known: Iterable[str]) -> Header:
             values["transform_method"] = None if inference is None else "same"
             if values.get("preset", "paper") is None:
                 values["preset"] = "best" if inference is None and learning is None else "paper"
-        given = {new: values.pop(old) for old, new in OF_RULE.items() if old in values}
+        # parameters of today's update rules, some of them under longer names
+        former = ("learning_decay", "learning_offset", "population", "keep_start", "init")
+        given = {k.removeprefix("learning_"): values.pop(k) for k in former if k in values}
         rule = learning or "online"
         own = vars(RULES[rule]()) if isinstance(rule, str) and rule in RULES else {}
         changed = {k: v for k, v in given.items() if k in own and v != own[k]}
