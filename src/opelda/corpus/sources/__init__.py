@@ -2,12 +2,11 @@
 
 import os
 from collections.abc import Mapping
-from functools import partial
 from typing import Any, Literal
 
 from opelda.corpus._block import Problems, Source
 from opelda.corpus._vocabulary import Vocabulary
-from opelda.corpus.formats import FORMATS, Format, Options
+from opelda.corpus.formats import FORMATS, Options
 from opelda.corpus.formats._detect import detect, expand
 from opelda.corpus.formats._input import Input, codec
 from opelda.corpus.formats._vocab import read_vocabulary
@@ -106,33 +105,26 @@ def open_source(
         )
     if follow and len(paths) > 1:
         raise InputError("Only one file or one folder can be followed; give one.")
-    input = Input.of(paths[0])
-    if follow and input.path is not None and input.is_folder:
-        if options.format != "auto":
-            FORMATS[options.format].check(options, input.label)
-        formats = partial(_arriving, format=options.format)
-        return Folder(input.path, options, formats, follow=True, words=_words(options))
+    input, format = Input.of(paths[0]), options.format
+    if follow and input.is_folder:
+        if format != "auto":
+            FORMATS[format].check(options, input.label)
+        return Folder(input, options, _words(options), follow=True)
     follow = follow and input.path is not None
-    inputs = [input] if follow else [one for path in paths for one in expand(path, options.format)]
+    inputs = [input] if follow else [one for path in paths for one in expand(path, format)]
     if not inputs:
         raise InputError("The list of files is empty; give at least one.")
-    auto = options.format == "auto"
-    kinds = {
-        one.name: one for one in (detect(i) if auto else FORMATS[options.format] for i in inputs)
-    }
-    if len(kinds) > 1:
+    formats = [detect(one) if format == "auto" else FORMATS[format] for one in inputs]
+    if len(kinds := {one.name for one in formats}) > 1:
         raise InputError(
             f"The files are of different formats ({', '.join(sorted(kinds))}); read them apart."
         )
-    (found,) = kinds.values()
-    found.check(options, inputs[0].label)
+    formats[0].check(options, inputs[0].label)
     if follow:
-        return GrowingFile(input, found, options)
-    files = Files(inputs, found, options)
-    folder = inputs[0].path
-    if in_pieces and len(inputs) == 1 and folder is not None and inputs[0].is_folder:
-        return Folder(folder, options, lambda _: None, follow=False, words=files.words)
-    return files
+        return GrowingFile(input, formats[0], options)
+    if in_pieces and len(inputs) == 1 and inputs[0].is_folder:
+        return Folder(inputs[0], options, _words(options), follow=False)
+    return Files(inputs, formats[0], options)
 
 
 def _as_paths(source: Any) -> list[Any] | None:
@@ -157,16 +149,3 @@ def _words(options: Options) -> list[str] | None:
     """Return the given words of the columns, or the words of the given file."""
     named = options.column_words
     return options.words if named is None else read_vocabulary(Input.of(named))
-
-
-def _arriving(input: Input, format: str) -> Format | None:
-    """Return the format of a file in a folder; None for one document of plain text."""
-    if format not in ("auto", "files"):
-        return FORMATS[format]
-    found = None if format == "files" else detect(input)
-    if found is not None and found.kind == "counts":
-        raise InputError(
-            f"{input.label} holds counts ({found.name}), which a followed folder cannot; put texts "
-            "into it."
-        )
-    return None if found is None or found.name == "lines" else found

@@ -7,18 +7,17 @@ import io
 import os
 import time
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import polars as pl
 
 from opelda.corpus._block import Block, BlockJoiner, Source
 from opelda.corpus._replay import digest, report, unpacked
-from opelda.corpus.formats import Format, Options
+from opelda.corpus.formats import FORMATS, Format, Options
 from opelda.corpus.formats._compression import CHUNK, ByteStream
-from opelda.corpus.formats._detect import is_vocabulary, named_files
-from opelda.corpus.formats._input import ChangedError, Input, NotTextError, printable
+from opelda.corpus.formats._detect import detect, is_vocabulary, named_files
+from opelda.corpus.formats._input import ChangedError, Input, NotTextError
 from opelda.corpus.formats._line_reader import LARGEST_BLOCK
 from opelda.corpus.formats._text_columns import as_series
 from opelda.corpus.formats.texts import file_text
@@ -84,7 +83,8 @@ class HeldFile(Input):
 
     def open(self, offset: int = 0, encoding: str = "utf-8") -> io.BufferedReader:
         """Return the content from a byte on."""
-        file: io.BufferedReader = io.BufferedReader(ByteStream(self._bytes(offset)), CHUNK)
+        stream = ByteStream(self._guarded(self._bytes(offset)))
+        file: io.BufferedReader = io.BufferedReader(stream, CHUNK)
         return file
 
     def close(self) -> None:
@@ -233,18 +233,10 @@ class Folder(Source):
     """
 
     def __init__(
-        self,
-        folder: Path,
-        options: Options,
-        format_of: Callable[[Input], Format | None],  # None: the file is one document
-        *,
-        follow: bool,
-        words: list[str] | None = None,
+        self, folder: Input, options: Options, words: list[str] | None, *, follow: bool
     ) -> None:
-        self.root, self.options, self.words = os.fspath(folder), options, words
-        self.problems = options.problems
-        self.label = printable(self.root)
-        self._format_of = format_of
+        self.root, self.label = os.fspath(folder.path or ""), folder.label
+        self.options, self.words, self.problems = options, words, options.problems
         self._follow = self.waits = follow
         self._begun = False
 
@@ -289,7 +281,7 @@ class Folder(Source):
         """Yield the documents of a file."""
         input = Input.of(file.path)
         try:
-            format = self._format_of(input)
+            format = self._format(input)
         except NotTextError:
             self.problems.skip_binary(input.label)
             return
@@ -300,6 +292,20 @@ class Folder(Source):
             yield from as_wanted(input, format, self.options, at, joiner)
         elif (text := file_text(file.path, self.options)) is not None:
             yield Block(as_series([text]), None, {None: as_series([file.name])})
+
+    def _format(self, input: Input) -> Format | None:
+        """Return the format of a file; None for one document of plain text."""
+        if not self._follow or self.options.format == "files":
+            return None
+        if self.options.format != "auto":
+            return FORMATS[self.options.format]
+        found = detect(input)
+        if found.kind == "counts":
+            raise InputError(
+                f"{input.label} holds counts ({found.name}), which a followed folder cannot; put "
+                "texts into it."
+            )
+        return None if found.name == "lines" else found
 
     def _found(self) -> list[FoundFile]:
         """Return the existing files."""
