@@ -176,12 +176,6 @@ class Polytope(Domain):
         if A_eq is None or b_eq is None:
             A_eq, b_eq = np.empty((0, self.n)), np.empty(0)
         self._A_eq, self._b_eq = _rows(A_eq, b_eq, "A_eq", "b_eq")
-        if self._A_eq.shape[1] != self.n:
-            raise InputError(
-                f"has {self.n} columns and A_eq {self._A_eq.shape[1]}: give both one column per "
-                "coordinate.",
-                "A",
-            )
         self._solve(np.zeros(self.n), self._A, self._b, self._b_eq)  # raises if it is empty
 
     def oracle(self, direction: ArrayLike) -> Vector:

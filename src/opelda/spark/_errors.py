@@ -8,11 +8,6 @@ from typing import Any
 
 from opelda.errors import EngineError, InputError
 
-SHIP = (
-    "install it where executors' Python is (PYSPARK_PYTHON says which), build it into their image, "
-    "or ship an environment packed by conda-pack with addArtifacts"
-)
-
 
 class LostError(EngineError):
     """The executor that held documents was lost."""
@@ -51,7 +46,11 @@ def _sentence(text: str) -> Exception | None:
         return InputError(said[1].strip())
     missing = re.search(r"ModuleNotFoundError: No module named '(\w+)", text)
     if missing and missing[1] in ("opelda", "pyarrow", "numpy", "scipy", "polars", "pandas"):
-        return EngineError(f"The executors have no {missing[1]}: {SHIP}.")
+        return EngineError(
+            f"The executors have no {missing[1]}: install it where executors' Python is "
+            "(PYSPARK_PYTHON says which), build it into their image, or ship an environment packed "
+            "by conda-pack with addArtifacts."
+        )
     if "PYTHON_VERSION_MISMATCH" in text:
         return EngineError(
             "The executors have another version of Python than the driver: set PYSPARK_PYTHON to "
