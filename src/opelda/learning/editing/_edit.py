@@ -1,8 +1,8 @@
 """How tables and labels of topics follow a merger, removal or split of topics."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 from unicodedata import category
 
 import numpy as np
@@ -12,9 +12,6 @@ from opelda._validation import whole
 from opelda.corpus._word_columns import pack_words, unpack_words
 from opelda.errors import InputError
 from opelda.learning._part import Arrays, Header, Part
-
-if TYPE_CHECKING:  # labels are edited and read without the engines
-    from opelda.engines.seam import HostWeights
 
 GONE = -1
 
@@ -109,13 +106,6 @@ class Edit:
             found[..., number] = np.maximum(found[..., number], table[..., former])
         return found
 
-    def weights(self, host: "HostWeights") -> "HostWeights":
-        """Join weights by sums, and a word's priors by maxima."""
-        prior = host.prior
-        if np.ndim(prior) == 2:
-            prior = self.largest(np.asarray(prior))
-        return replace(host, rows=self.added(host.rows, self.shares), prior=prior, sums=None)
-
 
 def changed_labels(former: Mapping[int, str], given: Any, n_topics: int) -> dict[int, str]:
     """Return labels updated by those given; None or a blank removes one."""
@@ -176,13 +166,10 @@ def _from_arrays(arrays: Arrays, _: Header, shape: tuple[int, int]) -> dict[int,
 
 def _edited(labels: Mapping[int, str], edit: Edit) -> dict[int, str]:
     """Keep the labels of topics; of several that are one, the heaviest's that has one."""
-    found = {
-        number: labels[former]
-        for number, former in enumerate(edit.origin.tolist())
-        if former in labels and number not in edit.parts
-    }
-    for former, number in edit.joins:
-        if former in labels:
+    found: dict[int, str] = {}
+    pairs = zip(edit.origin.tolist(), range(edit.n_topics), strict=True)
+    for former, number in (*pairs, *edit.joins):
+        if former in labels and number not in edit.parts:
             found.setdefault(number, labels[former])
     return dict(sorted(found.items()))
 

@@ -185,7 +185,10 @@ class EditsTopics(ReadsTopics):
         """Edit the state and the parameters per topic; a window's tokens get these topics."""
         state: State = self._state
         edit = replace(edit, tokens=tokens)
-        made = self._engine().weights(edit.weights(state.weights.host()))
+        host = state.weights.host()
+        prior = edit.largest(np.asarray(host.prior)) if np.ndim(host.prior) == 2 else host.prior
+        host = replace(host, rows=edit.added(host.rows, edit.shares), prior=prior, sums=None)
+        made = self._engine().weights(host)
         parameters: dict[str, Any] = {"n_components": edit.n_topics}
         if np.ndim(self.doc_topic_prior) == 1:
             parameters["doc_topic_prior"] = edit.added(np.asarray(self.doc_topic_prior, float))
