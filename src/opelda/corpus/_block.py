@@ -22,13 +22,7 @@ Documents = pl.Series | list[Any] | Counted | sparse.csr_array
 
 
 class Problems:
-    """The documents of a source that could not be read: how many, and the first 20.
-
-    >>> problems = Problems("skip")
-    >>> problems.add("notes.jsonl, line 3", "is not JSON", "correct the line")
-    >>> problems.n_skipped, problems.first
-    (1, ['notes.jsonl, line 3 is not JSON.'])
-    """
+    """The documents of a source that could not be read: their number, and the first 20."""
 
     def __init__(self, on_error: Literal["stop", "skip"] = "stop") -> None:
         self.on_error = choice("on_error", on_error, ("stop", "skip"))
@@ -64,11 +58,7 @@ class Problems:
 
 
 class Patience:
-    """The longest time that documents wait for a full mini-batch.
-
-    A source calls `came` and `given`. In between, while it waits for more documents, it checks
-    whether the time `is_over`.
-    """
+    """The longest time that documents wait for a full mini-batch, from `came` to `given`."""
 
     def __init__(self, seconds: float = inf, meanwhile: Callable[[], None] | None = None) -> None:
         self.seconds = seconds

@@ -77,21 +77,31 @@ class Corpus:
 class MiniBatch:
     """Counts of some documents and the stream's position after them.
 
-    >>> from opelda.corpus import Vocabulary, stream
-    >>> batch = next(iter(stream(["tea", "tea cup"], batch_size=2, vocabulary=Vocabulary(["tea"]))))
-    >>> batch.X.toarray().tolist(), batch.n_unknown_tokens
-    ([[1.0], [1.0]], 1.0)
+    Attributes
+    ----------
+    X, vocabulary, names, metadata
+        As in `Corpus`.
+    position : fit for JSON
+        Where the stream continues after this batch.
+    change : VocabularyChange or None
+        The batch's effect on the vocabulary; None for a matrix.
+    n_unknown_tokens : float
+        Token mass that has no column.
+    n_tokens : float64 array or None
+        Tokens of each document, those without a column among them.
+    texts : polars.Series or None
+        The original documents, where all are texts.
     """
 
-    X: sparse.csr_array  # as in `Corpus`
-    position: Any  # where the stream continues after this batch; fit for JSON
-    change: VocabularyChange | None  # the batch's effect on the vocabulary; None for a matrix
-    n_unknown_tokens: float  # token mass that has no column
-    vocabulary: Vocabulary | None = None  # the words of the columns, if they have words
-    names: list[str] | None = None  # as in `Corpus`
-    n_tokens: NDArray[np.float64] | None = None  # of each document, with those without a column
-    metadata: "pl.DataFrame | None" = None  # as in `Corpus`
-    texts: "pl.Series | None" = None  # the original documents, where all are texts
+    X: sparse.csr_array
+    position: Any
+    change: VocabularyChange | None
+    n_unknown_tokens: float
+    vocabulary: Vocabulary | None = None
+    names: list[str] | None = None
+    n_tokens: NDArray[np.float64] | None = None
+    metadata: "pl.DataFrame | None" = None
+    texts: "pl.Series | None" = None
 
 
 @runtime_checkable
@@ -110,13 +120,6 @@ class DocumentStream(Seekable, Protocol):
 
     `stream` returns one; ``fit_stream`` accepts any object with these attributes and methods. The
     `position` is after the last mini-batch that was taken, None at the beginning, and fit for JSON.
-
-    >>> from opelda.corpus import stream
-    >>> documents = stream(["tea", "cup", "more tea"], batch_size=2)
-    >>> first = next(documents.batches())
-    >>> documents.seek(first.position)
-    >>> [batch.X.toarray().tolist() for batch in documents.batches()]
-    [[[1.0, 0.0, 1.0]]]
     """
 
     vocabulary: Vocabulary | None

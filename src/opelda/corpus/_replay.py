@@ -28,13 +28,7 @@ def digest(data: bytes) -> bytes:
 
 
 class Seen:
-    r"""The records of a source so far: how many, and digests of prefixes and of the last ones.
-
-    >>> seen = Seen()
-    >>> seen.add(b"tea\ncup\n")
-    >>> seen.n, sorted(seen.marks), len(seen.last)
-    (2, [1, 2], 2)
-    """
+    """The records of a source so far: their number, digests of prefixes and of the last records."""
 
     def __init__(self, last: Iterable[bytes] = ()) -> None:
         self.n = 0
@@ -228,10 +222,7 @@ NOTHING = Nothing()
 
 
 class NewItems:
-    """The new items of an iterable from a position on, and the position after any of them.
-
-    If `by_content`, a position holds digests of the items; if not, it is the number of items.
-    """
+    """The new items of an iterable; positions hold digests of items, or else their number."""
 
     def __init__(self, items: Iterable[Any], position: Any, *, by_content: bool) -> None:
         self._by_content = by_content or isinstance(position, dict)

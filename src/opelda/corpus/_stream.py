@@ -23,21 +23,9 @@ MAX_FEATURES = 100_000  # columns by default: new words never end, and memory do
 
 
 class Stream(DocumentStream):
-    """Mini-batches of a source; `stream` makes one.
+    """Mini-batches of a source, counted with `vocabulary`, from `position` on.
 
-    Iterating yields `MiniBatch` after `MiniBatch`, counted with `vocabulary`, from `position` on.
     ``learner.fit_stream(stream)`` counts with the learner's own copy of the vocabulary.
-
-    Its attributes are ``batch_size`` and those of `DocumentStream`.
-
-    Examples
-    --------
-    >>> batches = stream(["tea", "cup", "more tea"], batch_size=2)
-    >>> [batch.X.shape for batch in batches]
-    [(2, 2), (1, 3)]
-    >>> batches.seek(2)
-    >>> [batch.X.toarray().tolist() for batch in batches]
-    [[[1.0, 0.0, 1.0]]]
     """
 
     def __init__(

@@ -15,12 +15,7 @@ from opelda.errors import InputError
 
 @dataclass(frozen=True)
 class Generated:
-    """Documents with their topics and mixtures.
-
-    >>> made = generate(10, n_words=50, n_topics=3)
-    >>> made.X.shape, made.topics.shape, made.mixtures.shape
-    ((10, 50), (3, 50), (10, 3))
-    """
+    """Documents with their topics and mixtures."""
 
     X: sparse.csr_array  # float32 counts (D, V)
     topics: NDArray[np.float64]  # (K, V)

@@ -100,14 +100,7 @@ def usual_min_df(n_docs: int) -> int:
 
 @dataclass(frozen=True)
 class VocabularyChange:
-    """Effect of one mini-batch on a vocabulary.
-
-    >>> from opelda.corpus import Vocabulary
-    >>> vocabulary = Vocabulary(growing=True, max_features=2)
-    >>> _, change = vocabulary.learn([["tea", "cup", "tea"], ["tea", "pot"]])
-    >>> change.n_words, change.n_added, change.n_dropped, change.n_unknown_tokens
-    (2, 2, 1, 1.0)
-    """
+    """Effect of one mini-batch on a vocabulary."""
 
     n_words_before: int
     n_words: int
