@@ -167,7 +167,11 @@ def test_entries_that_are_stored_but_zero_are_no_words(cls):
 @every_learner
 def test_mixtures_are_those_of_infer(cls):
     model = cls(**COMMON).fit(X)
-    method = EM() if cls in (MLOPE, OnlineOPE, StreamingOPE, TopicModel) else model._inference()
+    method = (
+        EM()
+        if cls in (MLOPE, OnlineOPE, StreamingOPE, TopicModel)
+        else model._settings()["inference"]
+    )
     found = model.infer(X)
     alone = infer(X, model.components_, method=method, random_state=5)
     for name in ("theta", "gap", "likelihood_gap", "log_likelihood", "log_prior", "n_iter"):

@@ -40,7 +40,7 @@ def resolved(name, preset):
         "population": float(N_DOCS),
         "n_jobs": 1,
         "callbacks": [],
-        "transform_method": EM() if isinstance(model._inference(), OPE) else "same",
+        "transform_method": EM() if isinstance(model._settings()["inference"], OPE) else "same",
     }
     if preset is not None:
         chosen = preset_settings(preset, N_DOCS)

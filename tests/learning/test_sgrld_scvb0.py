@@ -37,9 +37,9 @@ def everything(model):
 @pytest.mark.parametrize("preset", ["best", "fast", "paper"])
 def test_the_method_that_a_rule_brings(preset):
     scvb0 = TopicModel(preset=preset, learning="scvb0")
-    assert scvb0._inference() == CVB0(burn_in=1, n_samples=1)
+    assert scvb0._settings()["inference"] == CVB0(burn_in=1, n_samples=1)
     assert isinstance(scvb0._settings()["learning"], SCVB0)
-    assert TopicModel(learning="scvb0", inference="ope")._inference() == OPE()
+    assert TopicModel(learning="scvb0", inference="ope")._settings()["inference"] == OPE()
     assert isinstance(TopicModel(preset=preset, learning="sgrld")._settings()["learning"], SGRLD)
     for rule in ("scvb0", "sgrld"):
         assert isinstance(TopicModel(preset=preset, learning=rule)._transform_method(), EM)

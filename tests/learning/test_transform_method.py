@@ -23,7 +23,7 @@ def expected(model, method):
 @pytest.mark.parametrize(("name", "make"), MODELS, ids=[name for name, _ in MODELS])
 def test_by_default_as_it_learned_but_em_in_the_place_of_ope(name, make):
     model = make(K, random_state=0).fit(X)
-    learned_by = model._inference()
+    learned_by = model._settings()["inference"]
     method = EM() if isinstance(learned_by, OPE) else learned_by
     assert np.array_equal(model.transform(X), expected(model, method))
     assert (name in ("MLOPE", "OnlineOPE", "StreamingOPE", "TopicModel")) == (method == EM())
@@ -51,7 +51,7 @@ def test_scores_are_of_the_mixtures_of_transform(given, max_loss):
 @pytest.mark.parametrize("given", ["same", "vb", "cvb0", FW(n_iter=7), EM(n_kept=2)])
 def test_the_method_that_was_given(cls, given, tmp_path):
     model = cls(K, transform_method=given, random_state=0).fit(X)
-    method = model._inference() if given == "same" else given
+    method = model._settings()["inference"] if given == "same" else given
     found = expected(model, method)
     assert np.array_equal(model.transform(X), found)
     assert np.array_equal(model.infer(X).theta, found)

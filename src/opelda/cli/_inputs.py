@@ -296,7 +296,7 @@ def changed(model: Any, learning: options.Learning) -> Any:
     if "n_iter" in given and not hasattr(model, "n_iter"):
         from sklearn.base import clone
 
-        method = model._inference()
+        method = model._settings()["inference"]
         if not hasattr(method, "n_iter"):
             what = f"{type(method).__name__} has no such setting"
             raise InputError(f"has no effect here: {what}; leave it out.", "n_iter")

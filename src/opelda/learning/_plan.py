@@ -184,11 +184,6 @@ class Parameters:
         """
         raise NotImplementedError
 
-    def _inference(self) -> Method:
-        """Return the inference method of learning."""
-        method: Method = self._settings()["inference"]
-        return method
-
     def _schedule(self, n_docs: int | None = None) -> Schedule:
         """Return the validated schedule for a number of documents; None is a stream."""
         return Schedule.of(self._settings(n_docs))
@@ -200,7 +195,8 @@ class Parameters:
             return as_method(given, "transform_method")
         learned_by = vars(self).get("inference", getattr(self, "_method", None))
         by_ope = learned_by in (None, "ope", OPE) or isinstance(learned_by, OPE)
-        return EM() if given is None and by_ope else self._inference()
+        method: Method = EM() if given is None and by_ope else self._settings()["inference"]
+        return method
 
     def _accuracy(self) -> seam.Accuracy | None:
         """Return the required accuracy of `transform`."""

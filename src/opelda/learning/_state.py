@@ -116,8 +116,7 @@ class State:
 
     def update(self, parts: dict[str, Any]) -> None:
         """Set parts."""
-        for name, value in parts.items():
-            setattr(self, name, value)
+        vars(self).update(parts)
 
 
 PARTS: dict[str, Part] = {

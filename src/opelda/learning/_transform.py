@@ -196,19 +196,15 @@ class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which 
         self._check_topics(self._learned())
         return self._score(self._checked(X), method=method, n_splits=n_splits)
 
-    def perplexity(
-        self, X: Any, y: Any = None, *, method: str | Method | None = None, n_splits: int = 5
-    ) -> float:
-        """Return exp(-score(X))."""
-        return float(np.exp(-self.score(X, method=method, n_splits=n_splits)))
+    def perplexity(self, X: Any, y: Any = None, **options: Any) -> float:
+        """Return exp(-score(X)), with the options of `score`."""
+        return float(np.exp(-self.score(X, **options)))
 
     def _score(
         self, matrix: sparse.csr_array, *, method: str | Method | None = None, n_splits: int
     ) -> float:
         state = self._state
-        used, accuracy = self._transform_method(), self._accuracy()
-        if method is not None:
-            used, accuracy = as_method(method), None
+        used = self._transform_method() if method is None else as_method(method)
         if used.needs_every_word or matrix.nnz >= matrix.shape[1]:
             topics, counted = Topics(self._read(state)), matrix
         else:  # read only the columns of the documents' words
@@ -218,10 +214,10 @@ class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which 
             parts = (matrix.data, slots, matrix.indptr)
             counted = sparse.csr_array(parts, (matrix.shape[0], len(words)))
         found = log_predictive_probability(
-            MeasuredTopics(topics.components, given=topics, inference=(used, accuracy)),
+            MeasuredTopics(topics.components, given=topics, inference=(used, self._accuracy())),
             counted,
             doc_topic_prior=as_prior(self.doc_topic_prior, state.weights.n_topics),
-            method=None,
+            method=method,
             n_splits=n_splits,
             random_state=state.seed,
             engine=self._engine(),
