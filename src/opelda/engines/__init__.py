@@ -36,7 +36,7 @@ def get_engine(
     work: float = 0.0,
     weights: Weights | None = None,
 ) -> Any:
-    """Return the engine of a name, with so many threads; return an engine object as it is.
+    """Return the engine of a name, or an engine object unchanged.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def get_engine(
             raise InputError(f"must be a name or an engine, got {engine!r}.", "engine")
         return engine
     if n_jobs is not None:
-        threads(n_jobs)  # complains of it by its own name
+        threads(n_jobs)  # the error names the parameter
     if engine == "auto":
         stays = weights is not None and weights.owner.startswith("cuda")
         return _found(n_jobs) if stays or work >= LEAST_WORK else CPUEngine(n_jobs)

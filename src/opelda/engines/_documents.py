@@ -17,7 +17,7 @@ from opelda._validation import SMALLEST_COUNT
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
-# Numbers of documents, or None for all of them.
+# Numbers of documents; None for all documents.
 Chosen: TypeAlias = NDArray[np.int64] | None
 
 
@@ -36,7 +36,7 @@ class Documents:
         self._hashed = hashed or Rows.content_keys
 
     def content_keys(self) -> NDArray[np.uint64]:
-        """Return a key per document, of its words and counts alone."""
+        """Return a key per document, from its words and counts."""
         return self._hashed(self.part())
 
     @cached_property
@@ -74,17 +74,17 @@ class Rows:
     def positive(
         cls, indptr: NDArray[np.int64], words: NDArray[np.int32], counts: NDArray[np.float32]
     ) -> "Rows":
-        """Make rows without zeros that are stored, which are no words of the document."""
+        """Make rows without stored zeros."""
         if len(counts) and counts.min() <= SMALLEST_COUNT:
             return cls(indptr, words, counts).where(counts > SMALLEST_COUNT)
         return cls(indptr, words, counts)
 
     def content_keys(self) -> NDArray[np.uint64]:
-        """Return a key per document, of its words and counts alone."""
+        """Return a key per document, from its words and counts."""
         return content_keys(self.indptr, self.words, self.counts)
 
     def where(self, keep: NDArray[np.bool_]) -> "Rows":
-        """Return the same documents without the entries that are not to be kept."""
+        """Return the documents with the entries to `keep`."""
         before = np.concatenate(([0], np.cumsum(keep, dtype=np.int64)))
         return Rows(before[self.indptr], self.words[keep], self.counts[keep])
 
@@ -153,17 +153,16 @@ def seeded(keys: NDArray[np.uint64], seed: int) -> NDArray[np.uint64]:
 
 
 def numbered(keys: NDArray[np.uint64], copies: NDArray[np.integer] | None) -> NDArray[np.uint64]:
-    """Return keys that tell the copies of a document apart, so that they do not move in step.
+    """Return different keys for the copies of a document, so that they do not move in step.
 
-    `copies` numbers the documents of equal content 0, 1, 2, ...; where it is None, in their order.
-    Which of them has which number changes nothing, for they are the same document.
+    `copies` numbers the documents of equal content 0, 1, 2, ..., by default in their order.
     """
     copies = copy_numbers(keys) if copies is None else copies
     return mix(keys + mix(np.asarray(copies).astype(np.uint64) + GOLDEN))
 
 
 def copy_numbers(keys: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """Return the number, from 0, of each document among those of its key, in their order."""
+    """Number the documents of equal keys 0, 1, 2, ... in their order."""
     order = ranked(keys)
     ordered = keys[order]
     first = np.concatenate(([True], ordered[1:] != ordered[:-1]))[: len(keys)]
@@ -186,7 +185,7 @@ def ranked(keys: NDArray[np.uint64], n: int | None = None) -> NDArray[np.int64]:
     if n is not None and n < len(keys):
         least = np.argpartition(keys, n)[:n]
         return least[ranked(keys[least])]
-    # NumPy sorts 16 bits in linear time, and what is nearly sorted fast: half the time of one sort
+    # NumPy sorts 16 bits in linear time and nearly sorted keys fast: half the time of one sort
     nearly = np.argsort((keys >> np.uint64(48)).astype(np.uint16), kind="stable")
     return nearly[np.argsort(keys[nearly], kind="stable")]
 

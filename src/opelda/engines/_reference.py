@@ -65,14 +65,14 @@ class Fixed:
         return mean
 
     def known_part(self, rows: Rows) -> Rows:
-        """Leave out words that no topic has: no mixture can explain them."""
+        """Remove words of probability zero in every topic."""
         known = self.rows.max(axis=1, initial=0.0) > 0
         return rows if known.all() else rows.where(known[rows.words])
 
 
 @dataclass(frozen=True)
 class TopicTokens(Tokens):
-    """Tokens with topics, and those of each document: which, and how much of it each is."""
+    """Tokens with topics, and each document's topics with their weights."""
 
     topics: NDArray[np.uint16]
     slots: dict[int, Slots] = field(default_factory=dict)
@@ -285,7 +285,7 @@ def probabilities(weights: Weights, logs: bool = False) -> Array:
         peak = log_beta.max(axis=1, keepdims=True)
         beta = np.exp(log_beta + np.maximum(np.log(1e-6) - peak, 0.0))
     beta[beta < SMALLEST_PROBABILITY] = 0.0
-    beta[~beta.any(axis=1)] = SMALLEST_PROBABILITY  # a word that no topic knows is alike in all
+    beta[~beta.any(axis=1)] = SMALLEST_PROBABILITY  # an unknown word has the same in all topics
     return beta
 
 
@@ -296,7 +296,7 @@ def certificate_of(beta: Array, rows: Rows, theta: NDArray[Any], alpha: Array) -
     for d in np.flatnonzero(~rows.empty):
         here = slice(rows.indptr[d], rows.indptr[d + 1])
         counts, mixture = rows.counts[here].astype(np.float64), theta[d].astype(np.float64)
-        mixture /= mixture.sum()  # floats hardly ever make 1
+        mixture /= mixture.sum()  # a sum of floats is rarely 1
         columns = beta[rows.words[here]]
         x = np.maximum(columns @ mixture, impossible)
         floored = np.maximum(mixture, SMALLEST)
@@ -325,7 +325,7 @@ class TokenDraws:
     of the document's topics; the part with alpha_k after it, in the order of the topics: every
     engine must map the same uniform number to the same topic. A sweep begins with the slots of the
     largest topics first, which is a function of the tokens' topics alone; a topic that comes in
-    takes the first slot that is empty, or a new one. A token of weight 1 is `own` of the
+    takes the first empty slot, or a new one. A token of weight 1 contributes `own` to the
     probability of its word in its topic.
     """
 
@@ -366,7 +366,7 @@ class TokenDraws:
 
 
 def _add_to(slots: Slots, topic: int, weight: float) -> None:
-    """Give a document more of a topic, which gets the first empty slot if it has none."""
+    """Add to a document's topic; a new topic takes the first empty slot."""
     at = next((i for i, (k, _) in enumerate(slots) if k == topic), None)
     if at is not None:
         slots[at] = topic, slots[at][1] + weight

@@ -143,7 +143,7 @@ class Solution:
 def with_rows(
     matrix: sparse.csr_array, rows: NDArray[np.intp], others: sparse.csr_array
 ) -> sparse.csr_array:
-    """Return the matrix with some of its rows replaced."""
+    """Return a matrix with some rows replaced."""
     order = np.arange(matrix.shape[0])
     order[rows] = len(order) + np.arange(len(rows))
     return sparse.csr_array(sparse.vstack([matrix, others], "csr")[order])

@@ -11,7 +11,7 @@ from scipy import sparse
 from opelda._validation import SMALLEST_COUNT
 from opelda.engines._documents import Documents, Rows, numbered
 
-MOST_TOKENS = 16  # of one count: more would take time and tell little more
+MOST_TOKENS = 16  # of one count: more tokens cost time for little
 FRACTION_SHIFT = 16
 
 
@@ -123,14 +123,14 @@ class TokenCounts:
 
     @property
     def arrays(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
-        """The offsets of the words, their topics, and the weights of these."""
+        """The offsets of the words, their topics, and the topics' weights."""
         starts = self.cells.indptr.astype(np.int64, copy=False)
         return starts, self.cells.indices.astype(np.int32, copy=False), self.cells.data
 
 
 @dataclass(frozen=True)
 class SizeHistogram:
-    """Documents counted by their tokens per topic, and in all.
+    """Numbers of documents by their tokens per topic and by their length.
 
     `times` documents have `sizes` > 0 of `topics`; `n_alike` have `lengths` tokens. Histograms of
     parts of a collection are added with ``+``, in any order, to the same result.

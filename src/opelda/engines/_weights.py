@@ -94,7 +94,7 @@ class Weights:
         return totals + self.prior_weight * prior_sums(self.prior, self.n_words, self.n_topics)
 
     def host(self) -> HostWeights:
-        """Return the weights without padding, as views where there is none."""
+        """Return the weights without padding, where possible as views."""
         prior: Any = self.prior
         if isinstance(prior, np.ndarray):
             prior = prior if prior.ndim == 1 else prior[:, : self.n_topics]
@@ -130,7 +130,7 @@ class Weights:
     def blend(
         self, share: float, add: Callable[[NDArray[Any], float], NDArray[np.float64]]
     ) -> None:
-        """Become (1 - share) of these weights, `share` of counts, and all of the prior.
+        """Set the weights to (1 - share) of them, `share` of counts, and all of the prior.
 
         `add` adds the counts, times a factor, to rows and returns the growth of their sums. An
         interruption leaves weights that add up.
@@ -156,9 +156,9 @@ class Weights:
             raise
 
     def remake(self, make: Callable[[slice, NDArray[np.float64]], NDArray[np.float64]]) -> None:
-        """Replace the weights by those that `make` returns for some words and their lambda (n, K).
+        """Replace the weights by `make(words, lambda)`, (n, K), for a slice of words at a time.
 
-        The new weights include the prior's share. An interruption of `make` changes nothing.
+        The new weights include the prior's share. An interrupted `make` leaves them unchanged.
         """
         room = np.zeros_like(self._room)
         for first in range(0, self.n_words, WORDS_AT_ONCE):
@@ -179,7 +179,7 @@ class Weights:
         return part[:, None] if part.ndim == 1 else part[:, : self.n_topics]
 
     def become(self, other: "Weights") -> None:
-        """Take over another's rows and numbers."""
+        """Take over the rows and numbers of other weights."""
         self._room, self.n_words, self.prior = other._room, other.n_words, other.prior
         self.sums, self.scale, self.prior_weight = other.sums, other.scale, other.prior_weight
         self.touch()
@@ -203,9 +203,9 @@ class Weights:
         self._set(np.arange(before, n_words), new)
 
     def reset(self, words: NDArray[np.integer], new: NDArray[np.float64]) -> None:
-        """Give some words the weights `new` (K,) and the mean prior of the others."""
+        """Set the weights of some words to `new` (K,), and their prior to the others' mean."""
         if isinstance(self.prior, np.ndarray) and len(words) < self.n_words:
-            prior = self.prior.copy()  # `host` gives views of it
+            prior = self.prior.copy()  # `host` returns views of the prior
             prior[words] = np.delete(prior, words, axis=0).mean(axis=0)
             self.prior = prior
         self._set(words, new)
@@ -220,7 +220,7 @@ class Weights:
         self.touch()
 
     def recount(self) -> None:
-        """Take the sums from the rows, which an interruption may have left ahead of them."""
+        """Compute the sums from the rows, which an interruption may have left inconsistent."""
         self.sums = self._add_up()
         self.touch()
 

@@ -60,12 +60,12 @@ from opelda.engines._weights import (
 )
 
 SMALLEST = 1e-30  # of a word's probability under a mixture, and of a share, as logarithms take it
-NEAR = 1e-9  # rows that are no farther from each other hold the same words
+NEAR = 1e-9  # the smallest distance between different rows
 PREDICTED_AT_ONCE = 2**22  # probabilities
 
 
 class KernelSettings:
-    """The parameters of one kernel, the same for all documents and topics."""
+    """The parameters of a kernel."""
 
 
 @dataclass(frozen=True)
@@ -98,13 +98,13 @@ class EMSettings(KernelSettings):
 
 @dataclass(frozen=True)
 class Accuracy:
-    """The most nats that a mixture may be behind the most likely one: a document, and a token."""
+    """The largest loss against the most likely mixture, in nats a document and a token."""
 
     max_loss: float = np.inf
     max_loss_per_token: float = np.inf
 
     def limits(self, n_tokens: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return what each document may lose."""
+        """Return the largest loss of each document."""
         each = np.full(len(n_tokens), self.max_loss)
         if np.isfinite(self.max_loss_per_token):
             each = np.minimum(each, self.max_loss_per_token * n_tokens)
@@ -160,9 +160,9 @@ class FWSettings(KernelSettings):
 
 
 def is_concave(alpha: NDArray[np.float64]) -> bool:
-    """Whether the prior bends the objective, and downwards: then f has a maximum.
+    """Whether the prior makes f strictly concave, so that f has a maximum.
 
-    Otherwise it has none (alpha < 1) or is the likelihood's (alpha = 1), and that counts.
+    Otherwise f has none (alpha < 1) or is the likelihood (alpha = 1).
     """
     return bool((alpha >= 1).all() and (alpha > 1).any())
 
@@ -170,12 +170,12 @@ def is_concave(alpha: NDArray[np.float64]) -> bool:
 class Solver(Protocol):
     """An inference method, as far as an engine knows it."""
 
-    expects_logs: ClassVar[bool]  # takes exp(E[log beta]) in the place of beta while learning
-    needs_every_word: ClassVar[bool]  # looks at topics of words that a document does not hold
-    knows_loss: ClassVar[bool]  # its kernel bounds how far mixtures are behind the likeliest
+    expects_logs: ClassVar[bool]  # learns with exp(E[log beta]) instead of beta
+    needs_every_word: ClassVar[bool]  # reads the topics of words beside the document's
+    knows_loss: ClassVar[bool]  # its kernel bounds the loss of each mixture
 
     def kernel(self, n_topics: int, seed: int) -> KernelSettings | None:
-        """Return the settings of the method's kernel; None where it has none."""
+        """Return the settings of the method's kernel; None for a method without a kernel."""
 
     def solve(self, batch: Batch, seed: int) -> Solution:
         """Infer a batch in plain NumPy, in double precision: theta and n_iter."""
@@ -183,14 +183,13 @@ class Solver(Protocol):
 
 @dataclass(frozen=True)
 class Task:
-    """How mixtures are to be inferred."""
+    """How to infer mixtures."""
 
     method: Solver
     alpha: NDArray[np.float64]
     seed: int  # of 64 bits: the user's in the lower half, in learning the update's number above it
-    accuracy: Accuracy | None = None  # that every mixture is to have
-    # makes the method that finds the most likely mixtures, of an accuracy; needed for one, and for
-    # bounds that are close
+    accuracy: Accuracy | None = None  # of every mixture
+    # makes `Exact` of an accuracy; needed for an accuracy and for close bounds
     exact: Callable[..., Solver] | None = None
 
 
@@ -198,10 +197,10 @@ class Task:
 class Step:
     """An update, beside its documents."""
 
-    number: int  # t, from 1, going on over all passes and calls
+    number: int  # t, from 1, over all passes and calls
     rho: float  # the step's length
-    population: float  # D, the number of documents that the topics are to stand for
-    seed: int  # the one that the weights' random start was made with
+    population: float  # D, the number of documents of the collection
+    seed: int  # of the weights' random start
 
 
 class Rule(Protocol):
@@ -216,20 +215,20 @@ class Rule(Protocol):
     def prepare(
         self, weights: Weights, step: Step, n_docs: int, mass: Callable[[], NDArray[np.float64]]
     ) -> NDArray[np.float64]:
-        """Shrink what was learned before; return what each topic's statistics are to be times.
+        """Shrink the weights; return the factor of each topic's new statistics.
 
-        `mass` answers sum_d |d| theta_dk, the tokens that each topic explains, where it is asked.
+        `mass` computes sum_d |d| theta_dk, the tokens that each topic explains.
         """
 
     def newcomer(self, weights: Weights) -> NDArray[np.float64]:
-        """Return the weights that a word seen for the first time begins with, per topic."""
+        """Return the initial weights (K,) of a new word."""
 
 
 @dataclass(frozen=True)
 class Statistics:
     """Sums over some documents, to be applied to the weights they were inferred with.
 
-    Those of different documents are added with ``+``.
+    ``+`` adds the statistics of different documents.
     """
 
     words: NDArray[np.int32]  # ascending
@@ -279,20 +278,20 @@ class Engine(Protocol):
     the number of threads or the order of calls. Calls that have a body here can be inherited.
     """
 
-    name: str  # engines of one name can use each other's handles
+    name: str  # engines of one name share handles
 
     def documents(self, X: sparse.csr_array) -> Documents:
         """Take a collection of checked counts."""
 
     def resident(self, X: Any) -> Documents | None:
-        """Take unchecked documents of the engine's own memory; None if they must be copied."""
+        """Take unchecked documents of the engine's memory; return None if they must be copied."""
         return None
 
     def weights(self, host: HostWeights) -> Weights:
-        """Take weights of another engine, a process or a file; the engine owns the arrays then."""
+        """Take over weights of another engine, a process or a file."""
 
     def keeps(self, weights: Weights) -> bool:
-        """Whether weights live here; those of other engines come by `weights`."""
+        """Whether the engine owns the weights; `weights` copies those of another."""
         return weights.owner == self.name
 
     def random_weights(self, n_words: int, n_topics: int, prior: Prior, seed: int) -> Weights:
@@ -303,7 +302,7 @@ class Engine(Protocol):
         """
 
     def topics(self, components: NDArray[Any], ids: NDArray[np.int32] | None = None) -> Any:
-        """Take topics (K, V) that stay as they are, of every word or of the words `ids`."""
+        """Take fixed topics (K, V), of every word or of the words `ids`."""
 
     def update(
         self,
@@ -318,10 +317,10 @@ class Engine(Protocol):
     ) -> Updated | None:
         """Infer the mixtures of some documents and update the topics with them.
 
-        None where the documents hold no words: nothing has changed then.
+        Return None, and change nothing, where the documents hold no words.
         """
         started = perf_counter()
-        # whatever takes long, and may be interrupted, comes before the first change
+        # inference takes long and precedes the first change: an interruption changes nothing
         wanted = Wanted(theta=False, certificate=certify, factors=rule.divide)
         found = self._explain(weights, documents, chosen, task, wanted)
         if found is None:
@@ -341,7 +340,7 @@ class Engine(Protocol):
         divide: bool,
         chosen: Chosen = None,
     ) -> Statistics:
-        """Infer the mixtures of some documents and sum up; the weights stay as they are."""
+        """Infer the mixtures of some documents and sum up their statistics."""
         wanted = Wanted(theta=False, certificate=False, factors=divide)
         found = self._explain(weights, documents, chosen, task, wanted)
         n_docs = documents.n_docs if chosen is None else len(chosen)
@@ -354,10 +353,10 @@ class Engine(Protocol):
     def _explain(
         self, weights: Weights, documents: Documents, chosen: Chosen, task: Task, wanted: Wanted
     ) -> Explained | None:
-        """Infer mixtures for learning, with factors if the rule divides; None without words."""
+        """Infer mixtures for learning, with factors if the rule divides; None for no words."""
 
     def apply(self, weights: Weights, statistics: Statistics, rule: Rule, step: Step) -> None:
-        """Update the topics with statistics that were summed here or elsewhere."""
+        """Update the topics with given statistics."""
         with changing(self, weights, step):
             gain = rule.prepare(weights, step, statistics.n_docs, lambda: statistics.mass)
             before = weights.rows[statistics.words, : weights.n_topics]
@@ -376,8 +375,8 @@ class Engine(Protocol):
     ) -> Tokens:
         """Make tokens of a collection, which `sweep` gives topics, or which have `topics`.
 
-        For a part of a collection `copies` (numbers the documents of equal content) and `shift` are
-        those of the whole.
+        For a part of a collection, pass `copies` (the number of each document among those of equal
+        content) and `shift` of the whole collection.
         """
 
     def sweep(
@@ -393,9 +392,9 @@ class Engine(Protocol):
     ) -> TokenCounts:
         """Draw every token's topic, P(k) ~ (N_dk + alpha_k) beta_kj, and count the tokens.
 
-        Without counts, beta is the weights', and the tokens begin without topics. With counts, to
-        which the tokens belong, beta is theirs and the prior's (by default the weights'), and each
-        token is left out of its own draw.
+        Without counts, the weights define beta, and the tokens begin without topics. With counts of
+        these tokens, the counts and the prior (by default the weights') define beta, and the counts
+        exclude the drawn token.
         """
 
     def blend(self, weights: Weights, counts: TokenCounts, share: float) -> None:
@@ -467,7 +466,7 @@ class Engine(Protocol):
         return np.array(chosen)
 
     def read(self, weights: Weights, words: NDArray[np.int32] | None = None) -> NDArray[Any]:
-        """Return the topics (K, V) that weights stand for, or those of some words; read only."""
+        """Return the topics (K, V) of weights, or those of some words; read only."""
 
 
 def take_documents(
@@ -478,9 +477,9 @@ def take_documents(
     *,
     in_place: bool,
 ) -> tuple[Engine, Documents]:
-    """Give documents to the engine for so many entries: `in_place` if they lie in its memory.
+    """Return the engine for the number of entries, and its handle of the documents.
 
-    Other documents are `checked` first, and copied where they lie elsewhere.
+    Documents in the engine's memory are used `in_place`; others are `checked` and copied.
     """
     if in_place and on_device(X):
         engine = engine_for(int(getattr(X, "nnz", getattr(X, "size", 0))))
@@ -494,9 +493,9 @@ def take_documents(
 
 @contextmanager
 def changing(engine: Engine, weights: Weights, step: Step) -> Iterator[None]:
-    """Leave usable weights behind when an update is interrupted: what was added is counted.
+    """Leave consistent weights behind when an update is interrupted.
 
-    The first update begins by forgetting the start, which is made anew.
+    The first update discards the random start, which is therefore drawn again.
     """
     weights.begin_change()
     try:

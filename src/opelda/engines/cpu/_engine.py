@@ -57,13 +57,13 @@ class CPUEngine(Engine):
     name = "cpu"
 
     def __init__(self, n_threads: int | None = None) -> None:
-        if n_threads is not None:  # looking for cores takes as long as a short document
+        if n_threads is not None:  # counting cores takes as long as a short document
             threads(n_threads, "n_threads")
         self._n_threads = n_threads
 
     @property
     def n_threads(self) -> int:
-        """Threads of a call; looked up when they are needed, for one document needs none."""
+        """Threads of a call, counted on demand, for one document needs one thread."""
         return threads(self._n_threads, "n_threads")
 
     def __repr__(self) -> str:
@@ -188,11 +188,11 @@ class CPUEngine(Engine):
             raise EngineError(f"This processor or build has no instruction set {name!r}.")
 
     def content_keys(self, rows: Rows) -> NDArray[np.uint64]:
-        """Return a key per document, of its words and counts alone; see `seam.content_keys`."""
+        """Return a key per document; see `seam.content_keys`."""
         return kernels.content_keys(rows, None, self.n_threads)
 
     def _whole(self, topics: TopicTable | Weights) -> TopicTable:
-        """Return the topics of every word; those of weights are cached until they change."""
+        """Return the topics of every word; cache a table of weights until they change."""
         if isinstance(topics, TopicTable):
             return topics
         small = topics.rows.nbytes <= tables.MOST_BYTES

@@ -14,12 +14,12 @@ from opelda.engines.seam import Batch, Certificate, Picks, Rows, Solution, Task,
 from opelda.errors import InputError
 
 # Multiply-adds that the exact mixture of a document may cost, about 0.1 s and 10 s: where it only
-# makes a certificate closer, and where an accuracy was asked for.
+# makes a certificate closer, and where the task has an accuracy.
 CERTIFICATE_WORK, ACCURACY_WORK = 2**30, 2**36
 
 
 class Call:
-    """Documents, topics, and room for the results, which the kernel fills."""
+    """Documents, topics, and room for the results of a kernel."""
 
     def __init__(
         self, table: TopicTable, rows: Rows, task: Task, wanted: Wanted, n_threads: int
@@ -45,7 +45,7 @@ class Call:
         )
 
     def solution(self, theta: Any, **parts: Any) -> Solution:
-        """Return what the kernel has left in its room."""
+        """Return the kernel's results."""
         return Solution(theta, self.n_iter, certificate=self.certificate, **parts)
 
 
@@ -66,7 +66,7 @@ def _room(
     topics: Any = None,
     shares: Any = None,
 ) -> _native.Results:
-    """Return room for results as native code takes it; None for what is not wanted."""
+    """Return room for results as native code takes it; None for unwanted results."""
     gaps: tuple[Any, Any, Any, Any, Any] = (None, None, None, None, loss)
     if certificate is not None:
         gaps = tuple(vars(certificate).values())
@@ -136,7 +136,7 @@ def _exact(settings: s.ExactSettings, call: Call) -> Solution:
     how = {"start_words": call.table.mean, "max_work": call.max_work, "want_picks": wanted.picks}
     found = call.run(_native.exact, theta, loss=loss, **how, **vars(settings))
     if found is not None:
-        rest = rows.empty.astype(np.float32)  # nothing speaks for any topic but the prior
+        rest = rows.empty.astype(np.float32)  # the prior alone
         indptr, topics, shares = found
         picks = Picks(indptr, topics, shares, rest, _normalised(call.alpha))
     return call.solution(theta, picks=picks, loss=loss if certificate is None else loss.copy())
@@ -152,7 +152,7 @@ def em_picks(
 ) -> Picks:
     """Return alpha_k / (N + sum alpha) + n_k / (N + sum alpha), the second for topics kept."""
     full = ~rows.empty
-    topics, shares = topics[full], shares[full]  # nothing was written for documents without words
+    topics, shares = topics[full], shares[full]  # kernels write nothing for documents without words
     indptr = np.concatenate(([0], np.cumsum(full * topics.shape[1]))).astype(np.int64)
     rest = np.ones(rows.n_docs, np.float32)
     rest[full] = 1 - shares.sum(axis=1, dtype=np.float64)
@@ -177,7 +177,7 @@ def _cgs(settings: s.CGSSettings, call: Call) -> dict[str, Any]:
 
 
 def content_keys(rows: Rows, ids: NDArray[np.int32] | None, n_threads: int) -> NDArray[np.uint64]:
-    """Return a key per document, of its words and counts alone; see `seam.content_keys`."""
+    """Return a key per document; see `seam.content_keys`."""
     return _native.content_keys(rows.indptr, rows.words, rows.counts, ids, n_threads=n_threads)
 
 

@@ -34,9 +34,9 @@ class BlockTokens(Tokens):
 
     layout: dict[str, Any]  # as native code calls it; weights are None where all are 1
     units: NDArray[np.int64] | None  # that tokens weigh in counts, likewise
-    z: NDArray[np.uint16]  # topics; after an interrupted sweep, from both
+    z: NDArray[np.uint16]  # topics; an interrupted sweep leaves a mixture
     slots: _native.SlotStore  # the topics that each document has
-    given: bool  # topics are those that tokens began with, which slots learn of when they are swept
+    given: bool  # whether the tokens began with topics, which the first sweep enters into the slots
 
     @classmethod
     def laid_out(
@@ -73,7 +73,7 @@ class BlockTokens(Tokens):
         return made
 
     def order(self, n_threads: int) -> NDArray[np.int64]:
-        """Return which token each of the documents' is, one document after the other."""
+        """Return the numbers of the documents' tokens, one document after the other."""
         layout = {name: self.layout[name] for name in ORDERED}
         return _native.token_order(**layout, first_token=self.first, n_threads=n_threads)
 

@@ -12,7 +12,7 @@ from opelda.engines.seam import Prior, Rows, Weights
 
 MANY_TOPICS = 256  # from here on OPE's bounds are taken from one-byte rows
 MOST_BYTES = 2**28  # larger tables are not cached, but made for some documents at a time
-# smaller probabilities count as zero: they would cost denormal arithmetic and explain nothing
+# smaller probabilities count as zero, which avoids denormal arithmetic
 SMALLEST_PROBABILITY = 1e-15
 
 
@@ -42,14 +42,14 @@ class TopicTable:
         return len(self.rows)
 
     def known_part(self, rows: Rows) -> Rows:
-        """Leave out words that no topic has: no mixture can explain them."""
+        """Remove words of probability zero in every topic."""
         return rows if self.known is None else rows.where(self.known[rows.words])
 
     def coarse(self, n_threads: int) -> tuple[Any, Any]:
         """Return the rows in one byte a weight, rounded up, and their scales, where they pay.
 
-        With many topics reading the rows is what OPE's time goes into; its bounds do not need them
-        to the last bit, only from above.
+        With many topics OPE's time goes into reading the rows, of which its bounds need upper
+        bounds alone.
         """
         if self.n_topics < MANY_TOPICS:
             return None, None
@@ -64,7 +64,7 @@ class TopicTable:
     def under(
         self, start: NDArray[np.float32], used: NDArray[np.int32] | None
     ) -> NDArray[np.float32]:
-        """Return the words' probabilities under a mixture; of those `used`, the rest is empty."""
+        """Return the words' probabilities under a mixture, or those of the words `used` alone."""
         if (start == start[0]).all():
             return self.mean
         some: Any = slice(None)
@@ -82,7 +82,7 @@ def topic_rows(
     """Turn the weights of some words, or of all, into probabilities.
 
     beta_kj = lambda_kj / sum_j lambda_kj; with ``logs`` exp(E[log beta_kj]), each word's row up to
-    a factor. No row is all zeros: a word no topic knows is alike in all of them.
+    a factor. No row is all zeros: an unknown word has the same probability in all topics.
     """
     n_words, stride = weights.rows.shape
     rows = aligned_empty(n_words if words is None else len(words), stride)

@@ -15,7 +15,7 @@ from opelda.errors import InputError
 class Transposed(NamedTuple):
     """A batch of documents seen from its words."""
 
-    words: NDArray[np.int32]  # that it holds, ascending
+    words: NDArray[np.int32]  # of the batch, ascending
     slots: NDArray[np.int32]  # of each entry's word among `words`, in the documents' order
     starts: NDArray[np.int64]  # of each word's entries, and their end
     # by word, its documents in their order: the document (int32) and the count (float32) in one
@@ -24,7 +24,7 @@ class Transposed(NamedTuple):
 
 
 def gathered(documents: Documents, chosen: Chosen, n_threads: int) -> Rows:
-    """Return some documents of a collection; only they are copied and converted."""
+    """Return some documents of a collection; copy and convert these alone."""
     if chosen is None:
         return documents.part()
     X = documents.matrix
@@ -35,7 +35,7 @@ def gathered(documents: Documents, chosen: Chosen, n_threads: int) -> Rows:
 
 
 def check_words(words: NDArray[np.int32], n_words: int) -> None:
-    """Refuse words that the topics do not have: kernels trust them."""
+    """Raise an `InputError` for words beyond the topics: kernels do not check them."""
     if len(words) and int(words.max()) >= n_words:
         raise InputError(
             f"A document holds word {int(words.max())} but the topics have {n_words} words; "
@@ -44,7 +44,7 @@ def check_words(words: NDArray[np.int32], n_words: int) -> None:
 
 
 def known(documents: Documents, n_words: int) -> Rows:
-    """Return all documents, whose words topics must have."""
+    """Return all documents, after a check that the topics have their words."""
     rows = documents.part()
     if documents.n_words > n_words:
         check_words(rows.words, n_words)
@@ -59,7 +59,7 @@ def transposed(rows: Rows, n_words: int, n_threads: int) -> Transposed:
 
 @dataclass
 class Explained:
-    """A batch with its mixtures and the topics of its words."""
+    """A batch, its mixtures and the topics of its words."""
 
     batch: Transposed
     table: TopicTable
@@ -108,13 +108,13 @@ class Explained:
         return grown[: table.n_topics]
 
     def mass(self) -> NDArray[np.float64]:
-        """sum_d |d| theta_dk, in the documents' order whatever the number of threads."""
+        """sum_d |d| theta_dk, in the documents' order for any number of threads."""
         picks, tokens = self.solution.picks, self.batch.tokens
         if picks is not None:
             weights = picks.shares * np.repeat(tokens, np.diff(picks.indptr))
             total = np.bincount(picks.topics, weights, self.table.n_topics)
             return total + picks.start.astype(np.float64) * float((picks.rest * tokens).sum())
-        full = tokens > 0  # nothing was written for the others
+        full = tokens > 0  # kernels write nothing for empty documents
         theta = np.asarray(self.solution.theta)[full].astype(np.float64)
         found: NDArray[np.float64] = (theta * tokens[full, None]).sum(axis=0)
         return found

@@ -39,10 +39,10 @@ def cupy() -> Any:
 
 
 class Copies:
-    """Copies of large arrays in one direction, through two pinned buffers in turns.
+    """Copies of large arrays in one direction, through two alternating pinned buffers.
 
     While one part is copied, four threads lay out the next, for one thread is slower than the copy.
-    (CuPy pins memory for every copy anew, which takes longer than the copy.)
+    (CuPy pins memory for every copy, which takes longer than the copy.)
     """
 
     def __init__(self, cp: Any, direction: int) -> None:
@@ -118,7 +118,7 @@ class Device:
         try:
             n_devices = runtime.getDeviceCount()
         except runtime.CUDARuntimeError as error:
-            # CUDA's error of an old driver, or of none
+            # (35: no driver, or an old one)
             if error.status == 35 and runtime.driverGetVersion():
                 raise EngineError(
                     "The driver of the GPU is older than CuPy's CUDA "
@@ -136,7 +136,7 @@ class Device:
 
     @property
     def title(self) -> str:
-        """The maker's name of it."""
+        """The product name."""
         return str(self._properties["name"].decode())
 
     @property
@@ -158,7 +158,7 @@ class Device:
             ) from error
 
     def free(self) -> int:
-        """Return the free bytes, with those that CuPy keeps for later."""
+        """Return the free bytes, with CuPy's cache."""
         kept = self.cp.get_default_memory_pool().free_bytes()
         return int(self.cp.cuda.runtime.memGetInfo()[0]) + int(kept)
 
@@ -227,7 +227,7 @@ class Device:
         return streams
 
     def run(self, file: str, name: str, n: int, *arguments: Any, threads: int = 1) -> None:
-        """Run a kernel for n items, with so many threads each; None is a null pointer."""
+        """Run a kernel for n items, with `threads` for each; None is a null pointer."""
         if n:
             self.launch(file, name, -(-n * threads // THREADS), *arguments)
 
@@ -240,7 +240,7 @@ class Device:
         threads: int = THREADS,
         shared: int = 0,
     ) -> None:
-        """Run a kernel in so many blocks of threads, with so many bytes of shared memory each."""
+        """Run a kernel in blocks of threads, each with `shared` bytes of shared memory."""
         given = tuple(np.uint64(0) if a is None else a for a in arguments)
         kernel = _kernel(self.number, file, name)
         # (48 KB are there without being asked for)
@@ -275,7 +275,7 @@ def _kernel(number: int, file: str, name: str) -> Any:
 
 @cache
 def _module(number: int, file: str) -> Any:
-    """Compile a file of kernels; CuPy keeps what it has compiled before."""
+    """Compile a file of kernels; CuPy caches the result."""
     sources = files("opelda.engines") / "cuda"
     parts = [(sources / name).read_text(encoding="utf-8") for name in ("common.cuh", f"{file}.cu")]
     return cupy().RawModule(code="\n".join(parts), options=OPTIONS)

@@ -1,4 +1,4 @@
-"""Documents on a GPU: all of a collection, one block after another, or CuPy's where they are."""
+"""Documents on a GPU: whole collections, blocks of them, or CuPy's matrices in place."""
 
 from bisect import bisect_left
 from collections.abc import Sequence
@@ -25,13 +25,13 @@ AT_ONCE: int | None = None
 
 @dataclass(frozen=True)
 class CudaRows:
-    """Documents on the GPU, and which of them are meant."""
+    """Documents on the GPU, or the chosen among them."""
 
     device: Device
     indptr: Any
     words: Any
     counts: Any
-    lengths: NDArray[np.int64]  # distinct words of those that are meant
+    lengths: NDArray[np.int64]  # distinct words of each chosen document
     chosen: Any = None  # their numbers; None: all
 
     @classmethod
@@ -55,7 +55,7 @@ class CudaRows:
         return len(self.lengths)
 
     def tokens(self) -> NDArray[np.float64]:
-        """Return the tokens of each document that is meant."""
+        """Return the tokens of each chosen document."""
         n_docs, host = len(self.indptr) - 1, self.device.host
         found = self.device.cp.empty(n_docs)
         given = self.indptr, self.counts, np.int32(n_docs), found
@@ -87,14 +87,14 @@ class CudaRows:
 
 
 def has_room(device: Device, n_bytes: float, most_free: float = 1 / 3) -> bool:
-    """Whether so many bytes can stay on the GPU, and take no more than a part of what is free."""
+    """Whether so many bytes can stay on the GPU, within a part of its free memory."""
     if AT_ONCE is not None:
         return n_bytes <= AT_ONCE
     return n_bytes <= BLOCK or n_bytes <= most_free * device.free()
 
 
 def cut(before: NDArray[np.int64]) -> list[tuple[int, int]]:
-    """Divide documents, with so many bytes before each and in all, into blocks: first and last."""
+    """Divide documents, by the bytes before each and in all, into blocks: first and last."""
     most, first, found = BLOCK if AT_ONCE is None else AT_ONCE, 0, []
     while first < len(before) - 1:
         last = int(np.searchsorted(before, before[first] + most, "right")) - 1
@@ -153,7 +153,7 @@ class CudaDocuments(Documents):
 
 
 class GivenRows(Rows):
-    """Documents on the GPU, of which words and counts come here only where somebody asks."""
+    """Documents on the GPU, whose words and counts are copied to host memory on first use."""
 
     def __init__(self, there: CudaRows) -> None:
         ends = np.concatenate(([0], np.cumsum(there.lengths, dtype=np.int64)))
@@ -189,7 +189,7 @@ class GivenRows(Rows):
 
 
 class GivenDocuments(CudaDocuments):
-    """A collection that is not in host memory before somebody asks for it there."""
+    """A collection of CuPy's, which is copied to host memory on first use there."""
 
     fits = True
 
@@ -211,14 +211,14 @@ class GivenDocuments(CudaDocuments):
         return counts(self.given)
 
     def part(self, first: int = 0, last: int | None = None) -> Rows:
-        """Return consecutive documents; all of them without a copy."""
+        """Return consecutive documents; the whole collection without a copy."""
         return super().part(first, last) if first or last is not None else GivenRows(self.there)
 
 
 def resident(device: Device, X: Any) -> GivenDocuments | None:
     """Return CuPy's counts as documents of the GPU; see `Engine.resident`.
 
-    None where they must be converted or refused, which is done in host memory.
+    None for counts that must be converted or refused, which is done in host memory.
     """
     if isinstance(X, device.cp.ndarray):
         X = _as_csr(device.cp, X)
@@ -241,7 +241,7 @@ def _as_csr(cp: Any, X: Any) -> Any:
 
 
 def _is_plain(X: Any) -> bool:
-    """Whether kernels can trust it as it is: sorted, distinct words and positive counts."""
+    """Whether a matrix has sorted, distinct words and positive counts, as kernels expect."""
     ends, words, data = X.indptr, X.indices, X.data
     if data.dtype not in (np.float32, np.float64) or not len(ends):
         return False

@@ -1,4 +1,4 @@
-"""The CUDA engine: topics, documents and tokens on a GPU; its host engine does what it cannot."""
+"""The CUDA engine: topics, documents and tokens on a GPU, with a CPU engine for the rest."""
 
 from dataclasses import replace
 from time import perf_counter
@@ -48,14 +48,14 @@ from opelda.engines.seam import (
 
 
 class CudaEngine(Engine):
-    """Runs on a GPU of NVIDIA's, and what has no kernel there by a `CPUEngine`.
+    """Runs on an NVIDIA GPU; a `CPUEngine` runs methods without a kernel there.
 
     Parameters
     ----------
     device : int
-        Which one.
+        The GPU's number.
     n_threads : int or None
-        Threads of what is done by the processor.
+        Threads of the processor's part.
     """
 
     def __init__(self, device: int = 0, n_threads: int | None = None) -> None:
@@ -166,7 +166,7 @@ class CudaEngine(Engine):
                 found = mixtures.solved(table, block[1], task, wanted, n_threads)
                 if theta is None or found.theta is None:
                     return found
-                # (all together in the end would be one more wait)
+                # (a copy of all mixtures in the end would take one more wait)
                 here = isinstance(theta, np.ndarray)
                 theta[block[0]] = found.theta if here else self.device.array(found.theta)
                 return replace(found, theta=None)
@@ -212,7 +212,7 @@ class CudaEngine(Engine):
         return topics
 
     def _whole(self, topics: Any) -> CudaTable:
-        """Return the topics of every word; those of weights are cached until they change."""
+        """Return the topics of every word; cache a table of weights until they change."""
         if isinstance(topics, CudaTable):
             return topics
         table: CudaTable = topics.derived(lambda: CudaTable.of_weights(topics))

@@ -26,7 +26,7 @@ class CudaPicks(NamedTuple):
     values: Any  # likewise; times `share` they are shares
     n_picked: Any  # of each document; None: all
     share: float
-    rest: float  # negative: what is missing to 1
+    rest: float  # negative: 1 less the shares
     start: NDArray[np.float32]
     start_words: Any  # words under the start
 
@@ -90,7 +90,7 @@ class Call(NamedTuple):
     factors: bool = False
 
     def run(self, name: str, floats: Callable[[int], int], *given: Any) -> None:
-        """Run a kernel with a warp for each document, with room for `floats` of its words."""
+        """Run a kernel with a warp for each document, and `floats` of memory for its words."""
         device = self.table.device
         for room, n_docs, docs in self.rows.by_length:
             room_of_one = floats(room) + floats(room) % 2
@@ -119,7 +119,7 @@ def solve(
 ) -> CudaMixtures:
     """Infer mixtures; dense too where they are wanted so, or by a method that makes no others."""
     is_dense = theta or isinstance(settings, s.VBSettings | s.CVB0Settings)
-    # (of documents without words nothing is written)
+    # (kernels write nothing for documents without words)
     dense = table.device.cp.zeros((rows.n_docs, table.n_topics), np.float32) if is_dense else None
     call = Call(table, rows, alpha, dense, factors)
     found: CudaMixtures = KERNELS[type(settings)](call, settings)

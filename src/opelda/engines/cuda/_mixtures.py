@@ -1,4 +1,4 @@
-"""Mixtures by a GPU's kernels or the processor's, their held-out scores, and first documents."""
+"""Mixtures on a GPU or its host, held-out scores, and documents far apart."""
 
 from dataclasses import replace
 from typing import Any
@@ -28,7 +28,7 @@ from opelda.engines.seam import (
 
 
 def solved(table: CudaTable, rows: Rows, task: Task, wanted: Wanted, n_threads: int) -> Solution:
-    """Infer mixtures, by the GPU where it has a kernel."""
+    """Infer mixtures, on the GPU where it has a kernel."""
     if is_concave(task.alpha) and isinstance(rows, GivenRows):
         rows = Rows(rows.indptr, rows.words, rows.counts)  # the processor knows their bounds
 
@@ -49,7 +49,7 @@ def solved(table: CudaTable, rows: Rows, task: Task, wanted: Wanted, n_threads: 
         solution = completed(solution, some, how.alpha)
         if solution.loss is None or not isinstance(settings, ExactSettings):
             return solution
-        # the processor finds the mixtures that are not as good as was asked
+        # the processor infers the mixtures that miss the accuracy
         loss = solution.loss
         if solution.certificate is not None:  # (another bound of the same)
             loss = np.minimum(loss, solution.certificate.likelihood_loss)

@@ -396,7 +396,7 @@ def _draw(
         if limit in KERNELS:
             device.launch("sweep", KERNELS[limit], blocks, *given)
             continue
-        # documents with still more topics have their slots in memory, those of 8,192 warps
+        # the slots of larger documents are in memory, for 8,192 warps
         blocks, room = min(blocks, 8192 // WARPS), width_of(limit)
         slots = cp.empty((blocks * WARPS, 5, room), np.int32)
         device.launch("sweep", "sweep_any", blocks, *given, slots, np.int32(room))

@@ -20,7 +20,7 @@ class CudaWeights(Weights):
     Updates and sweeps change them on the GPU, most other methods of `Weights` in host memory.
     """
 
-    device: Any  # None for weights of another machine where there is no GPU
+    device: Any  # None on a machine without the GPU
 
     def __init__(self, device: Device, *given: Any, **more: Any) -> None:
         self.device = device

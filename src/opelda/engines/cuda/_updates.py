@@ -12,9 +12,9 @@ from opelda.engines.cuda._tables import CudaTable
 
 
 class Sums:
-    """Sums over documents in whole multiples of a unit: exact, so that no order matters.
+    """Sums over documents in whole multiples of a unit: exact, in any order.
 
-    They are zeros before a batch is added, and again, `clean`, when they were taken.
+    The sums are zero before a batch is added, and `clean`, zero again, once they are taken.
     """
 
     e_seconds = 0.0
@@ -31,7 +31,7 @@ class Sums:
     def add(
         self, table: CudaTable, rows: CudaRows, found: CudaMixtures, n_tokens: float, divide: bool
     ) -> None:
-        """Add the statistics of documents that have so many tokens in all."""
+        """Add the statistics of documents, part of a batch of `n_tokens`."""
         picks = self._picks = found.picks
         self._table, self._divide = table, np.int32(divide)
         self._unit = np.float64(2.0 ** (61 - int(np.ceil(np.log2(max(n_tokens, 1.0))))))
