@@ -163,15 +163,9 @@ class ReferenceEngine(Engine):
         held = np.unique(rows.words)
         return Batched(e_seconds, found.mean_gap(rows), held, values[held], mass)
 
-    def tokens(
-        self,
-        documents: Documents,
-        n_topics: int,
-        *,
-        topics: NDArray[np.uint16] | None = None,
-        **of_whole: Any,
-    ) -> TopicTokens:
-        tokens = Tokens.of(documents, n_topics, **of_whole)
+    def tokens(self, documents: Documents, n_topics: int, **given: Any) -> TopicTokens:
+        topics = given.pop("topics", None)
+        tokens = Tokens.of(documents, n_topics, **given)
         if topics is None:
             return TopicTokens(**vars(tokens), topics=np.zeros(int(tokens.first[-1]), np.uint16))
         made = TopicTokens(**vars(tokens), topics=topics.copy())
@@ -182,29 +176,17 @@ class ReferenceEngine(Engine):
                 _add_to(slots, int(topics[i]), sizes[i])
         return made
 
-    def sweep(
-        self,
-        weights: Weights | None,
-        tokens: TopicTokens,
-        alpha: Array,
-        *,
-        counts: TokenCounts | None = None,
-        prior: Prior | None = None,
-        seed: int,
-        n_draws: int = 1,
+    def _sweep(
+        self, tokens: Any, alpha: Array, seed: int, n_draws: int, by: Any, prior: Any
     ) -> TokenCounts:
-        own = np.zeros(tokens.n_topics)
-        if counts is None:
+        own, fresh = np.zeros(tokens.n_topics), isinstance(by, Weights)
+        if fresh:
+            weights = by
             tokens.slots.clear()
         else:
-            lam = np.ldexp(counts.cells.toarray().astype(np.float64), -counts.shift)
-            if prior is None:
-                assert weights is not None
-                prior = weights.prior
-            eta = _double(prior)
-            weights = Weights(self.name, lam, tokens.n_topics, eta, prior_weight=1.0)
+            lam = np.ldexp(by.cells.toarray().astype(np.float64), -by.shift)
+            weights = Weights(self.name, lam, tokens.n_topics, _double(prior), prior_weight=1.0)
             own = 1.0 / weights.totals
-        assert weights is not None
         beta, keys = probabilities(weights), seeded(tokens.keys, seed)
         sizes, weighed = tokens.token_sizes(), tokens.token_weights()
         words = np.repeat(tokens.rows.words, tokens_of(tokens.rows.counts))
@@ -212,7 +194,7 @@ class ReferenceEngine(Engine):
             here = slice(tokens.first[d], tokens.first[d + 1])
             document = TokenDraws(tokens.slots.setdefault(d, []), alpha, own, int(keys[d]))
             for draw in range(n_draws):
-                known = None if counts is None and draw == 0 else tokens.topics[here]
+                known = None if fresh and draw == 0 else tokens.topics[here]
                 each = sizes[here], weighed[here]
                 tokens.topics[here] = document.draw(beta[words[here]], *each, known)
         cells = np.zeros((weights.n_words, weights.n_topics), np.int64)

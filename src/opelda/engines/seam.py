@@ -397,6 +397,18 @@ class Engine(Protocol):
         exclude the drawn token.
         """
 
+        if counts is None:
+            return self._sweep(tokens, alpha, seed, n_draws, weights, None)
+        if prior is None:
+            assert weights is not None
+            prior = weights.prior
+        return self._sweep(tokens, alpha, seed, n_draws, counts, prior)
+
+    def _sweep(
+        self, tokens: Any, alpha: NDArray[np.float64], seed: int, n_draws: int, by: Any, prior: Any
+    ) -> TokenCounts:
+        """Draw topics by weights, or by counts and a prior, and count them."""
+
     def blend(self, weights: Weights, counts: TokenCounts, share: float) -> None:
         """Make weights (1 - share) of what they are, `share` of counts, and all of the prior."""
 

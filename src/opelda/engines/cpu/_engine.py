@@ -109,21 +109,14 @@ class CPUEngine(Engine):
         parts = batch, table, solution, wanted.factors, n_threads
         return updates.Explained(*parts, e_seconds, gap)
 
-    def tokens(
-        self,
-        documents: Documents,
-        n_topics: int,
-        *,
-        topics: NDArray[np.uint16] | None = None,
-        **of_whole: Any,
-    ) -> BlockTokens:
-        tokens = Tokens.of(documents, n_topics, **of_whole)
-        return BlockTokens.laid_out(tokens, topics, self.n_threads)
+    def tokens(self, documents: Documents, n_topics: int, **given: Any) -> BlockTokens:
+        topics = given.pop("topics", None)
+        return BlockTokens.laid_out(Tokens.of(documents, n_topics, **given), topics, self.n_threads)
 
-    def sweep(
-        self, weights: Weights | None, tokens: BlockTokens, alpha: NDArray[np.float64], **given: Any
+    def _sweep(
+        self, tokens: Any, alpha: NDArray[np.float64], seed: int, n_draws: int, by: Any, prior: Any
     ) -> TokenCounts:
-        return sweeps.sweep(weights, tokens, alpha, **given, n_threads=self.n_threads)
+        return sweeps.sweep(tokens, alpha, seed, n_draws, by, prior, self.n_threads)
 
     def blend(self, weights: Weights, counts: TokenCounts, share: float) -> None:
         def add(rows: NDArray[np.float32], factor: float) -> NDArray[np.float64]:

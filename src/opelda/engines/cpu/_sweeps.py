@@ -90,40 +90,30 @@ class BlockTokens(Tokens):
 
 
 def sweep(
-    weights: Weights | None,
     tokens: BlockTokens,
     alpha: NDArray[np.float64],
-    *,
-    counts: TokenCounts | None = None,
-    prior: Prior | None = None,
     seed: int,
-    n_draws: int = 1,
+    n_draws: int,
+    given: Weights | TokenCounts,
+    prior: Prior | None,
     n_threads: int,
 ) -> TokenCounts:
-    """Draw every token's topic anew, by counts and a prior, or by the weights, and count."""
-    n_topics = tokens.n_topics
+    """Draw every token's topic by weights, or by counts and a prior, and count the tokens."""
+    n_words, n_topics, layout = given.n_words, tokens.n_topics, tokens.layout
+    check_words(tokens.rows.words, n_words)
     stride = tables.row_width(n_topics)
     padded_alpha = tables.padded(alpha, stride)
-    layout = tokens.layout
-    if counts is None:
-        assert weights is not None
-        n_words = weights.n_words
-        check_words(tokens.rows.words, n_words)
+    if isinstance(given, Weights):
         words, slots = np.unique(layout["run_words"], return_inverse=True)
-        table = tables.topic_rows(weights, words, n_threads=n_threads)
+        table = tables.topic_rows(given, words, n_threads=n_threads)
         layout = layout | {"run_words": slots.astype(np.int32)}
         inverse = np.zeros(stride, np.float32)  # no token is in the weights
         topics = _dense(table.rows, padded_alpha)
     else:
-        n_words = counts.n_words
-        check_words(tokens.rows.words, n_words)
-        if prior is not None:
-            eta = tables.padded_prior(prior, n_topics)
-        else:
-            assert weights is not None
-            eta = weights.prior
-        inverse = tables.padded(1.0 / (counts.sums + prior_sums(eta, n_words, n_topics)), stride)
-        topics = _of_counts(counts, eta, inverse, padded_alpha, n_threads)
+        assert prior is not None
+        sums = given.sums + prior_sums(prior, n_words, n_topics)
+        inverse = tables.padded(1.0 / sums, stride)
+        topics = _of_counts(given, prior, inverse, padded_alpha, n_threads)
     _native.sweep(
         **layout,
         z=tokens.z,
@@ -134,12 +124,26 @@ def sweep(
         alpha=padded_alpha,
         inverse=inverse,
         seed=seed,
-        fresh=counts is None,
+        fresh=isinstance(given, Weights),
         given=tokens.given,
         n_draws=n_draws,
         n_threads=n_threads,
     )
-    return _counted(tokens, n_words, n_threads)
+    layout = tokens.layout
+    starts, topic, cells = _native.count_tokens(
+        layout["block_runs"],
+        layout["run_words"],
+        layout["run_starts"],
+        layout["run_alike"],
+        tokens.units,
+        tokens.z,
+        n_words=n_words,
+        n_topics=n_topics,
+        shift=tokens.shift,
+        n_threads=n_threads,
+    )
+    counted = sparse.csr_array((cells, topic, starts), shape=(n_words, n_topics))
+    return TokenCounts(counted, tokens.shift)
 
 
 def _dense(rows: NDArray[np.float32], alpha: NDArray[np.float32]) -> dict[str, Any]:
@@ -158,8 +162,9 @@ def _of_counts(
     """Return the topics that counts and a prior are: sparse rows, where the prior is one number."""
     starts, topics, cells = counts.arrays
     if isinstance(prior, np.ndarray):
-        dense = tables.aligned_empty(counts.cells.shape[0], len(inverse))
-        dense[:] = prior[:, None] if prior.ndim == 1 else prior
+        dense, n_topics = tables.aligned_empty(counts.n_words, len(inverse)), counts.n_topics
+        dense[:, n_topics:] = 0.0
+        dense[:, :n_topics] = prior[:, None] if prior.ndim == 1 else prior[:, :n_topics]
         _native.add_counts(
             dense, starts, topics, cells, factor=2.0**-counts.shift, n_threads=n_threads
         )
@@ -183,21 +188,3 @@ def _of_counts(
     )
     rows = {"row_starts": starts, "row_topics": topics, "row_values": values, "base": base}
     return rows | {"dense": None, "prior": masses}
-
-
-def _counted(tokens: BlockTokens, n_words: int, n_threads: int) -> TokenCounts:
-    """Count the tokens of each word and topic."""
-    layout, shape = tokens.layout, (n_words, tokens.n_topics)
-    starts, topics, cells = _native.count_tokens(
-        layout["block_runs"],
-        layout["run_words"],
-        layout["run_starts"],
-        layout["run_alike"],
-        tokens.units,
-        tokens.z,
-        n_words=n_words,
-        n_topics=tokens.n_topics,
-        shift=tokens.shift,
-        n_threads=n_threads,
-    )
-    return TokenCounts(sparse.csr_array((cells, topics, starts), shape=shape), tokens.shift)

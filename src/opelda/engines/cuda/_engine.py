@@ -8,13 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from opelda.engines._solutions import certify_empty, joined
+from opelda.engines._accuracy import kept, replaced
+from opelda.engines._solutions import certify_empty, completed, joined
+from opelda.engines.cpu import _kernels as cpu
 from opelda.engines.cpu._engine import CPUEngine
 from opelda.engines.cpu._updates import check_words, known
 from opelda.engines.cuda import _kernels as kernels
-from opelda.engines.cuda import _mixtures as mixtures
 from opelda.engines.cuda import _sweeps as sweeps
-from opelda.engines.cuda._device import device_of
+from opelda.engines.cuda._device import LANES, device_of
 from opelda.engines.cuda._documents import (
     CudaDocuments,
     CudaRows,
@@ -27,10 +28,13 @@ from opelda.engines.cuda._tables import CudaTable, CudaWeights
 from opelda.engines.cuda._updates import Sums
 from opelda.engines.seam import (
     EVERYTHING,
+    NEAR,
+    SMALLEST,
     Certificate,
     Chosen,
     Documents,
     Engine,
+    ExactSettings,
     Explained,
     HostWeights,
     Prior,
@@ -44,6 +48,7 @@ from opelda.engines.seam import (
     Updated,
     Wanted,
     Weights,
+    is_concave,
 )
 
 
@@ -136,15 +141,25 @@ class CudaEngine(Engine):
         with self.device.busy():
             return sweeps.tokens_made(documents, n_topics, **given)
 
-    def sweep(
-        self, weights: Any, tokens: Any, alpha: NDArray[np.float64], **given: Any
+    def _sweep(
+        self, tokens: Any, alpha: NDArray[np.float64], seed: int, n_draws: int, by: Any, prior: Any
     ) -> TokenCounts:
         with self.device.busy():
-            return sweeps.sweep(weights, tokens, alpha, **given)
+            return sweeps.sweep(tokens, alpha, seed, n_draws, by, prior)
 
-    def blend(self, weights: Any, counts: TokenCounts, share: float) -> None:
+    def blend(self, weights: Weights, counts: TokenCounts, share: float) -> None:
+        def add(rows: Any, factor: float) -> NDArray[np.float64]:
+            cells = there.there
+            self.device.run(
+                "counts", f"add_{there.kind}", cells.size,
+                cells, np.float64(factor * there.unit), np.int64(cells.size),
+                np.int32(there.n_topics), np.int32(rows.shape[1]), rows,
+            )  # fmt: skip
+            return factor * there.sums
+
         with self.device.busy():
-            sweeps.blend(weights, counts, share)
+            there = sweeps.CudaCounts.of(self.device, counts)
+            weights.blend(share, add)
 
     def histogram(self, tokens: Any, share: float) -> SizeHistogram:
         with self.device.busy():
@@ -154,16 +169,16 @@ class CudaEngine(Engine):
         self, topics: Any, documents: Documents, task: Task, wanted: Wanted = EVERYTHING
     ) -> Solution:
         with self.device.busy():
-            table, n_threads = self._whole(topics), self.host.n_threads
+            table = self._whole(topics)
             rows = known(documents, table.n_words)
             blocks = in_blocks(rows, table.n_topics)
             if len(blocks) == 1:
-                return mixtures.solved(table, rows, task, wanted, n_threads)
+                return self._solve(table, rows, task, wanted)
             empty = self.device.cp.empty if isinstance(rows, GivenRows) else np.empty
             theta = empty((rows.n_docs, table.n_topics), np.float32) if wanted.theta else None
 
             def solve(block: tuple[slice, Rows]) -> Solution:
-                found = mixtures.solved(table, block[1], task, wanted, n_threads)
+                found = self._solve(table, block[1], task, wanted)
                 if theta is None or found.theta is None:
                     return found
                 # (a copy of all mixtures in the end would take one more wait)
@@ -193,14 +208,49 @@ class CudaEngine(Engine):
     def predict(
         self, components: NDArray[Any], documents: Documents, theta: NDArray[Any]
     ) -> NDArray[np.float64]:
-        with self.device.busy():
-            return mixtures.predict(self.device, components, documents, theta)
+        device, found = self.device, np.zeros(documents.n_docs)
+
+        def score(block: tuple[slice, Rows]) -> None:
+            rows, logs = CudaRows.of(device, block[1]), device.cp.zeros(block[1].n_docs)
+            mixtures = device.array(theta[block[0]], np.float32)
+            device.run(
+                "predict", f"predict_{topics.dtype}", rows.n_docs,
+                rows.indptr, rows.words, rows.counts, np.int32(rows.n_docs),
+                topics, np.int64(topics.shape[1]), np.int32(len(topics)),
+                mixtures, np.float64(SMALLEST), logs,
+                threads=LANES,
+            )  # fmt: skip
+            found[block[0]] = device.host(logs)
+
+        with device.busy():
+            single = components.dtype == np.float32
+            topics = device.array(components, np.float32 if single else np.float64)
+            device.side_by_side(score, in_blocks(documents.part(), len(topics)))
+        return found
 
     def far_apart(
         self, X: sparse.csr_array, draws: NDArray[np.float64], n_begun: int = 0
     ) -> NDArray[np.int64] | None:
-        with self.device.busy():
-            return mixtures.far_apart(self.device, X, draws, n_begun)
+        device, n_docs = self.device, X.shape[0] - n_begun
+        with device.busy():
+            rows = device.cp.zeros(n_begun + len(draws), np.int32)
+            rows[:n_begun] = device.array(np.arange(n_docs, X.shape[0], dtype=np.int32))
+            parts = (X.indptr, np.int64), (X.indices, np.int32), (X.data, np.float64)
+            given = tuple(device.array(*part) for part in parts)
+            laid, nearest = device.cp.zeros(X.shape[1]), device.cp.zeros(n_docs)
+            distance = (given[0][1 : n_docs + 1] > given[0][:n_docs]).astype(np.float64)
+            for at, draw in enumerate((*[-1.0] * n_begun, *draws)):
+                device.launch(
+                    "seeding", "choose", 1,
+                    distance, np.int32(n_docs), np.float64(draw), np.int32(at), rows, *given, laid,
+                )  # fmt: skip
+                device.run(
+                    "seeding", "leave", n_docs,
+                    *given, np.int32(n_docs), laid, np.float64(NEAR), nearest, distance,
+                    threads=LANES,
+                )  # fmt: skip
+            chosen = device.host(rows)[n_begun:].astype(np.int64)
+        return None if (chosen < 0).any() else chosen
 
     def read(self, weights: Any, words: NDArray[np.int32] | None = None) -> NDArray[np.float32]:
         if words is not None:
@@ -217,3 +267,39 @@ class CudaEngine(Engine):
             return topics
         table: CudaTable = topics.derived(lambda: CudaTable.of_weights(topics))
         return table
+
+    def _solve(self, table: CudaTable, rows: Rows, task: Task, wanted: Wanted) -> Solution:
+        """Infer mixtures, on the GPU where it has a kernel."""
+        if is_concave(task.alpha) and isinstance(rows, GivenRows):
+            rows = Rows(rows.indptr, rows.words, rows.counts)  # the processor knows their bounds
+
+        def here(some: Rows, how: Task, parts: Wanted) -> Solution:
+            return cpu.solve(table, some, how, parts, self.host.n_threads)
+
+        def infer(some: Rows, how: Task, parts: Wanted) -> Solution:
+            settings = kernels.kernel_of(how, table.n_topics)
+            if settings is None:
+                return here(some, how, parts)
+            there, alpha = CudaRows.of(table.device, some), how.alpha.astype(np.float32)
+            dense = parts.theta or parts.certificate
+            found = kernels.solve(table, there, settings, alpha, dense, parts.factors)
+            solution = kernels.on_host(table.device, found, some, parts)
+            if parts.certificate:
+                bounds = kernels.certify(table, there, found.theta, how.alpha)
+                solution = replace(solution, certificate=bounds)
+            solution = completed(solution, some, how.alpha)
+            if solution.loss is None or not isinstance(settings, ExactSettings):
+                return solution
+            # the processor infers the mixtures that miss the accuracy
+            loss = solution.loss
+            if solution.certificate is not None:  # (another bound of the same)
+                loss = np.minimum(loss, solution.certificate.likelihood_loss)
+                solution.certificate.likelihood_loss[:] = loss
+            solution = replace(solution, loss=loss)
+            missed = np.flatnonzero(loss > settings.limits(some.tokens()))
+            if not len(missed):
+                return solution
+            best = here(some.take(missed), how, parts)
+            return replaced(solution, missed, best, np.arange(len(missed)))
+
+        return kept(infer, table.known_part(rows), task, wanted)

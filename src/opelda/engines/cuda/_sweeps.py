@@ -298,45 +298,25 @@ class CudaCounts(TokenCounts):
         return sparse.csr_array(parts, shape=self.there.shape)
 
 
-def blend(weights: CudaWeights, counts: TokenCounts, share: float) -> None:
-    """Move weights towards counts; see `Engine.blend`."""
-    there = CudaCounts.of(weights.device, counts)
-
-    def add(rows: Any, factor: float) -> NDArray[np.float64]:
-        cells = there.there
-        weights.device.run(
-            "counts", f"add_{there.kind}", cells.size,
-            cells, np.float64(factor * there.unit), np.int64(cells.size),
-            np.int32(there.n_topics), np.int32(rows.shape[1]), rows,
-        )  # fmt: skip
-        return factor * there.sums
-
-    weights.blend(share, add)
-
-
 def sweep(
-    weights: CudaWeights | None,
     tokens: CudaTokens | CudaTokenBlocks,
     alpha: NDArray[np.float64],
-    *,
-    counts: TokenCounts | None = None,
-    prior: Prior | None = None,
     seed: int,
-    n_draws: int = 1,
+    n_draws: int,
+    given: CudaWeights | TokenCounts,
+    prior: Prior | None,
 ) -> TokenCounts:
-    """Draw every token's topic anew, by counts and a prior, or by the weights, and count."""
+    """Draw every token's topic by weights, or by counts and a prior, and count the tokens."""
     device, n_topics, width = tokens.device, tokens.n_topics, width_of(tokens.n_topics)
-    held: Any = weights if counts is None else counts
-    n_words, inverse = held.n_words, np.zeros(width, np.float32)  # no token is in the weights
+    n_words, inverse = given.n_words, np.zeros(width, np.float32)  # no token is in the weights
     if tokens.n_held > n_words:
         check_words(tokens.rows.words, n_words)
-    if counts is None:
-        beta = CudaTable.of_weights(held).beta
+    fresh = isinstance(given, CudaWeights)
+    if isinstance(given, CudaWeights):
+        beta = CudaTable.of_weights(given).beta
     else:
-        if prior is None:
-            assert weights is not None
-            prior = weights.prior
-        there = CudaCounts.of(device, counts)
+        assert prior is not None
+        there = CudaCounts.of(device, given)
         inverse = padded(1.0 / (there.sums + prior_sums(prior, n_words, n_topics)), width)
         number, of_words, of_rows = prior_parts(device, prior)
         stride = 0 if of_rows is None else of_rows.shape[1]
@@ -353,7 +333,7 @@ def sweep(
 
     def draw(some: CudaTokens) -> None:
         if n_draws:
-            _draw(some, beta, padded(alpha, width), inverse, seed, counts is None, n_draws)
+            _draw(some, beta, padded(alpha, width), inverse, seed, fresh, n_draws)
         n_tokens = len(some.z)
         device.run(
             "counts", f"count_{drawn.kind}", n_tokens,
