@@ -26,8 +26,11 @@ from opelda.engines.seam import (
     HostWeights,
     Prior,
     Rows,
+    Rule,
     SizeHistogram,
     Solution,
+    Statistics,
+    Step,
     Task,
     TokenCounts,
     Tokens,
@@ -162,6 +165,10 @@ class ReferenceEngine(Engine):
                 values[words] += counts[:, None] * theta[d]
         held = np.unique(rows.words)
         return Batched(e_seconds, found.mean_gap(rows), held, values[held], mass)
+
+    def apply(self, weights: Weights, statistics: Statistics, rule: Rule, step: Step) -> None:
+        super().apply(weights, statistics, rule, step)
+        weights.recount()
 
     def tokens(self, documents: Documents, n_topics: int, **given: Any) -> TopicTokens:
         topics = given.pop("topics", None)
