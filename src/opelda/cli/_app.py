@@ -1,8 +1,9 @@
 """The application: how commands and their options are declared, and how a command runs."""
 
 import inspect
+import signal
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import partial
 from importlib import import_module
@@ -11,7 +12,7 @@ from typing import Annotated, Any, ClassVar, dataclass_transform, get_type_hints
 import typer
 
 import opelda
-from opelda.cli._exit import OPTIONS, Code, handled, raise_interrupt, reported
+from opelda.cli._exit import OPTIONS, Code, handled, reported
 from opelda.cli._terminal import VERBOSITY, escaping_odd_characters, warnings_noted
 
 # in the order of the help; each is a module that declares itself with `command`
@@ -51,8 +52,13 @@ def option(
     metavar = " ".join(words[len(names) :])
     if not choices and "|" in metavar and metavar.islower():
         choices = metavar.split("|")
-    if choices:
-        settings = {"autocompletion": one_of(choices)} | settings
+    if choices:  # a dictionary has their help
+        told = choices if isinstance(choices, dict) else dict.fromkeys(choices, "")
+        settings["autocompletion"] = lambda incomplete: [
+            (name, help) if help else name
+            for name, help in told.items()
+            if name.startswith(incomplete)
+        ]
     made = partial(
         typer.Option, *names, help=help, metavar=metavar or None,
         show_default=isinstance(default, int | float) and not isinstance(default, bool), **settings,
@@ -65,14 +71,6 @@ def argument(metavar: str, help: str, default: Any = ..., **settings: Any) -> An
     """Declare an argument: the default of a command's parameter."""
     made = partial(typer.Argument, metavar=metavar, help=help, **settings)
     return field(default=default, metadata={"made": made, "panel": "", "option": None})
-
-
-def one_of(names: Iterable[str]) -> Callable[[str], Iterator[Any]]:
-    """Offer the names that start with the typed text; a dictionary has their help."""
-    told = names if isinstance(names, dict) else dict.fromkeys(names, "")
-    return lambda incomplete: iter(
-        (name, help) if help else name for name, help in told.items() if name.startswith(incomplete)
-    )
 
 
 # how much each command says
@@ -178,7 +176,7 @@ def run(args: Sequence[str] | None) -> int:
     """Run a command; return its exit code."""
     words = sys.argv[1:] if args is None else list(args)
     try:
-        with escaping_odd_characters(), handled(raise_interrupt), reported():
+        with escaping_odd_characters(), handled(signal.default_int_handler), reported():
             # a shell that asks what to offer gives no words
             application = typer.main.get_command(with_commands(words))
             code = application.main(words, prog_name="opelda", standalone_mode=False)

@@ -94,11 +94,6 @@ def as_option(parameter: str, value: Any = ...) -> str:
     return option if value is ... else f"{option} {value}"
 
 
-def raise_interrupt(number: int, frame: FrameType | None) -> None:
-    """Handle a signal as Ctrl-C."""
-    raise KeyboardInterrupt
-
-
 @contextmanager
 def handled(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
     """Handle the signals by this function within the block."""

@@ -146,33 +146,25 @@ def as_given(corpus: Sequence[str], reading: options.NamelessReading) -> str:
 
 
 def tokenizer_of(text: options.StreamText) -> Any:
-    """Return how texts are made into words."""
-    from opelda.corpus import Tokenizer
+    """Return a tokenizer with the options and the words of the files they name."""
+    from opelda.corpus import Tokenizer, stop_words_from
 
-    stop_words, more = _stop_words(text.stop_words or "auto")
+    first, *more = _parts(text.stop_words or "auto")
+    stop_words: Any = None if first == "none" else first or "auto"
+    if Path(first).is_file() and first not in ("none", "auto"):
+        stop_words = stop_words_from(first)
+    elif Path(first).suffix or "/" in first:  # meant as a file
+        raise InputError(f"There is no file {first!r} of stop words; check the path.")
     return Tokenizer(
         lower=not text.no_lower,
         pattern=text.pattern,
         stop_words=stop_words,
-        extra_stop_words=more,
+        extra_stop_words=[word for path in more for word in stop_words_from(path)],
         stem=text.stem,
         ngrams=text.ngrams or 1,
         phrases=text.phrases,
         keep_markup=text.keep_markup,
     )
-
-
-def _stop_words(given: str) -> tuple[Any, list[str]]:
-    """Return a language's code, None, or the words of a file; and the words of added files."""
-    from opelda.corpus import stop_words_from
-
-    first, *more = _parts(given)
-    added = [word for path in more for word in stop_words_from(path)]
-    if Path(first).is_file() and first not in ("none", "auto"):
-        return stop_words_from(first), added
-    if Path(first).suffix or "/" in first:  # meant as a file
-        raise InputError(f"There is no file {first!r} of stop words; check the path.")
-    return None if first == "none" else first or "auto", added
 
 
 def stop_word_files(text: options.StreamText) -> list[str]:

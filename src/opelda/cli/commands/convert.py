@@ -3,7 +3,6 @@
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from opelda.cli._app import argument, command, option
 from opelda.cli._inputs import read_corpus, stop_word_files
@@ -40,11 +39,17 @@ def convert(
 
     Every word is kept unless options say otherwise: no stop words, no bounds.
     """
+    from opelda.corpus.formats._writing import sidecar_of
+
     kind = _written_format(target, to)
     sidecar = _check_outputs(source, target, kind, reading, text)
     kept = replace(EVERY_WORD, **given_options(text))
     documents = read_corpus([source], reading, kept, n_jobs)
-    _check_sidecar(documents, target, kind)
+    beside = sidecar_of(documents, target, kind)
+    # a run that was killed may have left the same words
+    is_new = beside is not None and os.path.exists(beside[0]) and not os.path.isfile(target)
+    if beside is not None and is_new and Path(beside[0]).read_bytes() != beside[1]:
+        raise InputError(f"{beside[0]} exists and has other words; choose another name.")
     if documents.words is None and sidecar is not None and os.path.exists(sidecar):
         raise InputError(f"{source} has no words, but {sidecar} has; choose another name.")
     COUNTS[kind](documents, target)
@@ -85,17 +90,6 @@ def _check_outputs(
         if other != target and os.path.isfile(other):
             raise InputError(f"{other} would share {sidecar}; choose another name.")
     return sidecar
-
-
-def _check_sidecar(documents: Any, target: str, kind: str) -> None:
-    """Reject a stranger's vocabulary; a run that was killed may have left the same."""
-    from opelda.corpus.formats._writing import sidecar_of
-
-    beside = sidecar_of(documents, target, kind)
-    if beside is None or os.path.isfile(target) or not os.path.exists(beside[0]):
-        return
-    if Path(beside[0]).read_bytes() != beside[1]:
-        raise InputError(f"{beside[0]} exists and has other words; choose another name.")
 
 
 def _written_format(target: str, to: str | None) -> str:

@@ -31,35 +31,26 @@ def evaluate(
     documents; topic diversity; and how far the likelihood of documents' mixtures can be below the
     optimum.
     """
-    learned = load_model(model, n_jobs, engine, inference)
-    documents = read_over(columns_of(learned), corpus, reading)
-    found = _measured(documents, n_splits, n_words, learned)
-    if as_json:
-        print_json({"model": model, **found})
-    else:
-        print_facts(_facts(found))
-
-
-def _measured(documents: Any, n_splits: int, n_words: int, model: Any) -> dict[str, Any]:
-    """Return all figures, fit for JSON."""
     from numpy import median
 
     from opelda.metrics import log_predictive_probability, topic_diversity
     from opelda.metrics._coherence import npmi_of_pairs
 
+    learned = load_model(model, n_jobs, engine, inference)
+    documents = read_over(columns_of(learned), corpus, reading)
     X = documents.X
     # by the model's own seed: the same splits whenever it is evaluated
-    seed, jobs = model._state.seed, model.n_jobs
+    seed = learned._state.seed
     predicted = log_predictive_probability(
-        model, X, method=None, n_splits=n_splits, random_state=seed, n_jobs=jobs
+        learned, X, method=None, n_splits=n_splits, random_state=seed, n_jobs=n_jobs
     )
-    inferred = model.infer(X)
+    inferred = learned.infer(X)
     tell_missed(len(inferred.missed))
     loss = inferred.loss
     spread = {"mean": loss.mean(), "median": median(loss), "max": loss.max()}
-    pairs = npmi_of_pairs(model, X, n_words)
-    coherence, learned = pairs.mean(axis=1), model.coherence_
-    return {
+    pairs = npmi_of_pairs(learned, X, n_words)
+    coherence, before = pairs.mean(axis=1), learned.coherence_
+    found = {
         "documents": len(documents),
         "empty_documents": documents.n_empty,
         "skipped_documents": documents.n_skipped,
@@ -70,14 +61,18 @@ def _measured(documents: Any, n_splits: int, n_words: int, model: Any) -> dict[s
         "perplexity": plain(predicted.perplexity),
         "documents_scored": predicted.n_documents,
         "splits": n_splits,
-        "npmi_learned_from": None if learned is None else float(learned.mean()),
+        "npmi_learned_from": None if before is None else float(before.mean()),
         "npmi": float(coherence.mean()),
         "pairs_never_met": float((pairs == -1.0).mean()),
         "npmi_by_topic": [float(value) for value in coherence],
-        "topic_diversity": float(topic_diversity(model)),
+        "topic_diversity": float(topic_diversity(learned)),
         "loss": {name: plain(value) for name, value in spread.items()},
         "share_within": {str(nats): float((loss <= nats).mean()) for nats in (0.01, 0.1, 1)},
     }
+    if as_json:
+        print_json({"model": model, **found})
+    else:
+        print_facts(_facts(found))
 
 
 def _facts(found: dict[str, Any]) -> list[tuple[str, str]]:

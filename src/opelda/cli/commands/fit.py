@@ -65,7 +65,14 @@ def fit(
             documents = inputs.read_over(inputs.columns_of(model), corpus, reading)
         if not documents.X.nnz:
             raise InputError("The documents have no words; see `opelda info`.")
-        held_out = None if valid is None else _held_out(valid, documents, reading, n_jobs)
+        held_out = None
+        if valid is not None:  # counted with the collection's own words
+            from opelda.metrics._predictive import can_be_split
+
+            columns = documents.vocabulary, documents.X.shape[1], n_jobs
+            held_out = inputs.read_over(columns, [valid], replace(reading, limit=None)).X
+            if not can_be_split(held_out):
+                raise InputError(f"No document in {valid} has two tokens to score; choose others.")
     except KeyboardInterrupt:
         raise StoppedError("stopped while reading; nothing was learned.") from None
     reading_seconds = perf_counter() - begun
@@ -130,19 +137,6 @@ def _more(model: Any, documents: Any, n_passes: int) -> None:
         seed = [model._state.seed, model.n_batch_iter_, number]
         order = np.random.default_rng(seed).permutation(len(documents))
         model.partial_fit(documents.X[order])
-
-
-def _held_out(
-    valid: str, documents: Any, reading: options.NamelessReading, jobs: int | None
-) -> Any:
-    """Read the documents to score on, which are counted with the collection's own words."""
-    from opelda.metrics._predictive import can_be_split
-
-    columns = documents.vocabulary, documents.X.shape[1], jobs
-    found = inputs.read_over(columns, [valid], replace(reading, limit=None)).X
-    if not can_be_split(found):
-        raise InputError(f"No document in {valid} has two tokens to score; choose others.")
-    return found
 
 
 def _announce(documents: Any, model: Any, topics: int | None) -> None:

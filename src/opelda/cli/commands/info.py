@@ -42,7 +42,7 @@ def info(
     if thing is None:
         refuse(reading, "no corpus is read")
         facts = _installation()
-    elif _is_model(thing):
+    elif inputs.checkpoint_file(thing).is_file() or is_model(thing) or thing.endswith(".opelda"):
         refuse(reading, f"{thing} is a model")
         facts = _about_model(thing)
     else:
@@ -54,13 +54,6 @@ def info(
     if thing is None:
         print_line()
         print_line("Completion for your shell: opelda --install-completion")
-
-
-def _is_model(thing: str) -> bool:
-    path = Path(thing)
-    if path.is_dir():
-        return inputs.checkpoint_file(path).is_file()
-    return is_model(path) or path.suffix == ".opelda"
 
 
 def _installation() -> dict[str, Any]:

@@ -96,9 +96,8 @@ def topics(
             _show_changes(model, str(since), n_words, as_json=as_json)
         return
     columns.check()
-    asked = {"--docs": docs, "--rank coherence": rank == "coherence"}
-    asked |= {f"--{name}": True for name in over}
-    needs = [name for name, is_given in asked.items() if is_given]
+    needs = [f"--{name}" for name in over] + (["--docs"] if docs else [])
+    needs += ["--rank coherence"] if rank == "coherence" else []
     if not corpus:
         if needs:
             raise InputError(f"{needs[0]} looks at documents of a CORPUS; name it after the model.")
@@ -125,17 +124,25 @@ def topics(
                     note(NAMELESS)
                 terminal.note_similar(stored.components, model)
             return
-    from opelda.report import topic_table
+    from opelda import report
 
     learned = load_model(model, n_jobs)
     if over and corpus:
-        table = topic_table(learned, 1, only=only)
+        table = report.topic_table(learned, 1, only=only)
         numbers = [row.topic for row in (table if sort == "number" else terminal.by_weight(table))]
         kept = columns.names() or "auto"
         files = [reading.column_words]
         path = None if output is None else check_output(output, corpus, files, suffixes=TABLES)
         documents = read_over(columns_of(learned), corpus, reading, metadata=kept)
-        rows = _rows_by(columns, learned, documents, numbers, n_words)
+        asked: dict[str, Any] = {"topics": numbers, "n_words": n_words}
+        rows: Any
+        if columns.effect:
+            rows = report.estimate_effect(learned, documents, columns.effect, topics=numbers)
+        elif columns.by is not None:
+            rows = report.topics_by(learned, documents, columns.by, **asked)
+        else:
+            asked["unit"] = columns.unit
+            rows = report.topics_over_time(learned, documents, columns.time, **asked)
         if path is not None:
             write_rows(rows, path)
             note(f"{len(rows):,} rows: {output}")
@@ -153,7 +160,7 @@ def topics(
         learned = load_model(model, n_jobs)
     if rank == "coherence":
         how["X"] = read_over(columns_of(learned), corpus or [], reading).X
-    table, found = topic_table(learned, n_words, **how), None
+    table, found = report.topic_table(learned, n_words, **how), None
     if docs is not None:
         found = _typical_documents(learned, docs, corpus or [], reading)
     _print(table, rank, sort, model, found, as_json=as_json)
@@ -161,21 +168,6 @@ def topics(
         if not learned._knows_words():
             note(NAMELESS)
         terminal.note_similar(learned.components_, model)
-
-
-def _rows_by(
-    columns: options.Columns, model: Any, documents: Any, topics: list[int], n_words: int
-) -> Any:
-    """Return shares of topics by time or group, or effects of columns on them."""
-    from opelda import report
-
-    if columns.effect:
-        return report.estimate_effect(model, documents, columns.effect, topics=topics)
-    asked: dict[str, Any] = {"topics": topics, "n_words": n_words}
-    if columns.by is not None:
-        return report.topics_by(model, documents, columns.by, **asked)
-    asked["unit"] = columns.unit
-    return report.topics_over_time(model, documents, columns.time, **asked)
 
 
 def _print(
