@@ -88,10 +88,9 @@ def as_list(documents: Iterable[Any]) -> list[Any]:
     return list(documents)
 
 
-def _tokens(document: Any) -> Iterable[Any]:
+def _tokens(document: Any) -> Any:
     if isinstance(document, np.ndarray) and document.ndim == 1:
-        tokens: list[Any] = document.tolist()
-        return tokens
+        return document.tolist()
     if isinstance(document, bytes | bytearray | memoryview):
         raise TypeError("bytes: decode them first, for example with .decode('utf-8')")
     # a set has no order: ties between new words would fall differently in every run

@@ -157,7 +157,7 @@ def read(
     )
     if not flag("dedupe", dedupe):
         return corpus
-    return without_copies(corpus, (min_df, max_df) if merger.words_found else None)
+    return _without_copies(corpus, (min_df, max_df) if merger.words_found else None)
 
 
 def near_duplicates(
@@ -209,7 +209,7 @@ def _with_phrases(tokenizer: Tokenizer, held: list[Block], n_threads: int) -> To
     return replace(known, phrases=chosen(*merger.found(), tokenizer.phrases))
 
 
-def without_copies(corpus: Corpus, bounds: tuple[Any, Any] | None) -> Corpus:
+def _without_copies(corpus: Corpus, bounds: tuple[Any, Any] | None) -> Corpus:
     """Return a corpus without near copies; `bounds` are min_df and max_df of words that stay."""
     stay = np.flatnonzero(copies(corpus.X) < 0)
     X, words = corpus.X[stay], corpus.vocabulary

@@ -107,14 +107,10 @@ def generate_stream(
     ----------
     n_docs : int or None
         Length of the whole stream; None: without end.
-    batch_size, n_words, n_topics : int
-    n_tokens : float
-        Mean length of the documents, at least 1 each.
-    doc_topic_prior : float
-    new_words_per_batch : int
-    random_state : int
+    batch_size, n_words, n_topics, n_tokens, doc_topic_prior, new_words_per_batch, random_state
+        As for `generate`; lengths have the mean ``n_tokens``.
     first_batch : int
-        Where to enter. A batch depends on the parameters, the seed and its own number only.
+        The number of the first batch: batches depend on nothing but parameters, seed and number.
 
     Yields
     ------
@@ -122,8 +118,7 @@ def generate_stream(
 
     Examples
     --------
-    >>> stream = generate_stream(2500, batch_size=1000)
-    >>> batches = list(stream)
+    >>> batches = list(generate_stream(2500, batch_size=1000))
     >>> [len(batch) for batch in batches]
     [1000, 1000, 500]
     >>> next(generate_stream(2500, batch_size=1000, first_batch=2)) == batches[2]
@@ -139,9 +134,7 @@ def generate_stream(
     n_new = whole("new_words_per_batch", new_words_per_batch, 0)
     seed, first_batch = whole("random_state", random_state, 0), whole("first_batch", first_batch, 0)
 
-    def batches() -> Iterator[
-        list[dict[str, float]]
-    ]:  # a generator of its own: mistakes are raised at once
+    def batches() -> Iterator[list[dict[str, float]]]:  # mistakes are raised before
         age = np.sin(np.pi * (np.arange(n_words) + 0.5) / n_words)
         for index in count(first_batch):
             size = batch_size if n_docs is None else min(batch_size, n_docs - index * batch_size)

@@ -162,12 +162,8 @@ class Vocabulary:
         """Count the words of a stream's next mini-batch and let the vocabulary follow.
 
         New words get columns by their document frequency here, ties by first appearance. A bad
-        document changes nothing; the error calls it ``where(number)``.
-
-        Returns
-        -------
-        CSR array (documents, words after this), float32
-        VocabularyChange
+        document changes nothing; the error calls it ``where(number)``. Return float32 counts
+        (documents, words after this) and the `VocabularyChange`.
         """
         documents = as_list(documents)
         texts = [document for document in documents if isinstance(document, str)]
@@ -177,10 +173,7 @@ class Vocabulary:
     def learn_counted(
         self, counted: Counted, tokenizer: Tokenizer | None = None
     ) -> tuple[sparse.csr_array, VocabularyChange]:
-        """Learn from documents counted already: the part of `learn` that changes anything.
-
-        `tokenizer` is the one they were counted with, its language known by now.
-        """
+        """Learn from documents that were counted with a tokenizer of known language."""
         self.tokenizer = self.tokenizer if tokenizer is None else tokenizer
         n_before = len(self)
         self.n_updates += 1

@@ -34,11 +34,9 @@ def as_texts(texts: Any) -> "pl.Series":
     """Return a Series of strings without nulls; refuse other documents."""
     import polars as pl
 
-    if isinstance(texts, pl.Series):
+    if isinstance(texts, pl.Series) and not texts.null_count():
         if texts.dtype != pl.String and texts.len():
             raise InputError(f"The texts must be a Series of strings, not of {texts.dtype}.")
-        if texts.null_count():
-            raise _no_text(int(texts.is_null().arg_max() or 0), None)
         return texts.cast(pl.String)
     if isinstance(texts, str | bytes) or not isinstance(texts, Iterable):
         raise InputError(
@@ -48,7 +46,8 @@ def as_texts(texts: Any) -> "pl.Series":
     values = list(texts)
     for i, text in enumerate(values):
         if not isinstance(text, str):
-            raise _no_text(i, text)
+            kind = "missing" if text is None else f"of type {type(text).__name__}"
+            raise InputError(f"Document {i} is {kind}, not a text; give a string, or leave it out.")
     try:
         return pl.Series(values, dtype=pl.String)
     except UnicodeEncodeError:
@@ -77,11 +76,6 @@ def _odd_letters() -> frozenset[str]:
         by_polars = pl.Series(letters).str.to_lowercase().to_list()
         odd.update(a for a, b in zip(letters, by_polars, strict=True) if a.lower() != b)
     return frozenset(odd)
-
-
-def _no_text(i: int, value: Any) -> InputError:
-    kind = "missing" if value is None else f"of type {type(value).__name__}"
-    return InputError(f"Document {i} is {kind}, not a text; give a string, or leave it out.")
 
 
 def count(texts: "pl.Series", tokenizer: "Tokenizer", n_jobs: int) -> Counted:
