@@ -47,7 +47,7 @@ class LineReader:
         # whole lines in memory, their ends after a 0, and the number of the next line
         self._chunk, self._ends, self._next = b"", np.zeros(1, np.intp), 0
         self._rest = b""  # the beginning of the line behind them
-        self._patience = input.patience
+        self.patience = input.patience
         self._taken = bytearray()  # since the last position
         self._tail = b""  # the last bytes before that
         self._seen = Seen()  # the lines of a pipe
@@ -84,7 +84,7 @@ class LineReader:
         input.report(found.how)
 
         def rest() -> Iterator[bytes]:
-            while (data := file.read1(CHUNK)) or self._patience.paused:
+            while (data := file.read1(CHUNK)) or self.patience.paused:
                 yield data or b""
 
         return io.BufferedReader(ByteStream(chain(found.held, rest())), CHUNK)
@@ -115,7 +115,7 @@ class LineReader:
             n_lines -= self._next - first
             left -= len(taken[-1])
             self.line += self._next - first
-            self._patience.came()
+            self.patience.came()
         lines = b"".join(taken)
         self.offset += len(lines)
         self._taken += lines
@@ -123,13 +123,8 @@ class LineReader:
 
     def take_all(self, n_lines: int) -> bytes:
         """Return the next lines, which complete a document, however long that takes."""
-        self._patience.given()
+        self.patience.given()
         return self.take(n_lines, LARGEST_BLOCK)
-
-    @property
-    def is_paused(self) -> bool:
-        """Whether patience ran out before the end of the source."""
-        return self._patience.paused
 
     def put_back(self, data: bytes) -> None:
         """Take back the last lines."""
@@ -152,7 +147,7 @@ class LineReader:
                     f"{self.label}, line {self.line + 1} is longer than {LONGEST_LINE >> 20} MB; "
                     "check the format of the file."
                 )
-        if not data and self._patience.paused:
+        if not data and self.patience.paused:
             self._rest = b"".join(pieces)
             return False
         self._keep(b"".join(pieces))
@@ -239,7 +234,7 @@ def blocks_of(reader: LineReader, options: Options, parse: ParseBytes) -> Iterat
             for name, values in (columns or {}).items():
                 padded(beside.setdefault(name, []), len(texts)).extend(values)
             texts.extend(some)
-        if not texts and not reader.is_paused:
+        if not texts and not reader.patience.paused:
             return
         kept = {name: cells(padded(values, len(texts))) for name, values in beside.items()}
         yield Block(as_series(texts), reader.position, kept)
