@@ -1,11 +1,4 @@
-"""The topic mixture of a document, given topics: one method per file, one interface.
-
-Examples
---------
->>> from opelda.inference import OPE, infer
->>> infer([[3, 1]], [[0.5, 0.5], [0.9, 0.1]], method=OPE(n_iter=10), random_state=0).theta.shape
-(1, 2)
-"""
+"""The topic mixture of a document, given topics: `infer` and its methods."""
 
 from opelda.inference._checked_topics import Topics
 from opelda.inference._infer import METHODS as METHODS

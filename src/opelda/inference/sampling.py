@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from scipy.special import gammaln, logsumexp
 from opelda.engines.seam import CGSSettings, uniforms
 from opelda.inference._method import Document, Method, Vector, between, count
 
+Pair: TypeAlias = tuple[Vector, Vector]  # differences s of samples, and y of slopes, damped
 DEFENCE = 0.1  # share of particles from the prior: it bounds the importance weights
 
 
@@ -88,13 +89,6 @@ class Position(NamedTuple):
 
     eta: Vector
     slope: Vector
-
-
-class Pair(NamedTuple):
-    """A difference s of two samples and the (damped) difference y of their slopes."""
-
-    s: Vector
-    y: Vector
 
 
 @dataclass
@@ -195,7 +189,7 @@ def curvature_pairs(points: Sequence[Position], steepest: float) -> list[Pair]:
         y = after.slope - before.slope + s  # damped: no direction counts as flatter than 1
         # y'y / s'y is the curvature of this pair
         if 0 < y @ y <= steepest * (s @ y):
-            pairs.append(Pair(s, y))
+            pairs.append((s, y))
     return pairs
 
 

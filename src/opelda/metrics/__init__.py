@@ -1,11 +1,4 @@
-"""Measures of topics: prediction of held-out words, coherence, diversity, stability.
-
-Examples
---------
->>> from opelda.metrics import topic_diversity
->>> topic_diversity([[0.6, 0.4, 0.0], [0.0, 0.4, 0.6]], n_words=2)
-0.75
-"""
+"""Measures of topics: prediction of held-out words, coherence, diversity, stability."""
 
 from opelda.metrics._coherence import coherence, windows
 from opelda.metrics._matching import match_topics, topic_stability
