@@ -137,13 +137,13 @@ def _to_text(value: Any) -> str:
     return text
 
 
-def as_path(path: Any) -> Path:
+def as_path(path: Any, name: str = "path") -> Path:
     try:
         text = os.fsdecode(path)
     except TypeError:
-        raise InputError(f"path must be a string or a path, got {path!r}.") from None
+        raise InputError(f"must be a string or a path, got {path!r}.", name) from None
     if not text or "\0" in text:
-        raise InputError(f"path cannot be {text!r}; give the name of a file.")
+        raise InputError(f"cannot be {text!r}; give a name.", name)
     return Path(text)
 
 

@@ -36,12 +36,7 @@ class Checkpoint:
     """
 
     def __init__(self, folder: str | PathLike[str], source: Iterable[Any], every: Every) -> None:
-        try:
-            self.folder = _store.as_path(folder)
-        except InputError:
-            raise InputError(
-                f"must be the path of a folder, got {folder!r}.", "checkpoint"
-            ) from None
+        self.folder = _store.as_path(folder, "checkpoint")
         self.path = self.folder / CHECKPOINT_FILE
         self._seeks = isinstance(source, Seekable)
         self._every = every
