@@ -141,7 +141,7 @@ def test_mistakes_are_said_in_one_sentence(settings, says):
         (["a", "b", 3], "Document 2 is of type int"),
         (["a", "\ud800"], "Document 1 holds a lone surrogate"),
         (pl.Series(["a", None, None]), "Document 1 is missing"),
-        (pl.Series([None]), "not of Null"),
+        (pl.Series([None]), "Document 0 is missing"),
         (pl.Series([1, 2]), "not of Int64"),
     ],
 )
