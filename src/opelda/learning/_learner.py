@@ -247,7 +247,7 @@ class Learner(EditsTopics, LearnsStreams, BaseEstimator):  # type: ignore[misc] 
         documents = plan.engine.documents(matrix)
         reporter = Reporter(self, plan.listeners, n_docs_total=documents.n_docs)
         with plan.listeners(self):
-            for batch in plan.once(documents):
+            for batch in plan.passes(documents, new=True):
                 done = learn(plan, state, batch)
                 if reporter.tell(done, batch.n_pass, batch.n_docs):
                     break

@@ -102,19 +102,13 @@ class Plan:
         pull = self.seeds.pull(state.vocabulary, state.weights.n_words)
         return replace(pull, limits=limits) if len(pull.columns) else None
 
-    def passes(self, documents: seam.Documents) -> Iterator[UpdateBatch]:
-        """Yield the batches of all passes; every pass has its own order."""
+    def passes(self, documents: seam.Documents, *, new: bool = False) -> Iterator[UpdateBatch]:
+        """Yield the batches of all passes, each in its own order; new documents once, in order."""
         size = self.schedule.batch_size
-        for n_pass in range(1, self.schedule.n_passes + 1):
-            order = documents.order(self.seed, n_pass)
+        for n_pass in range(1, 2 if new else self.schedule.n_passes + 1):
+            order = np.arange(documents.n_docs) if new else documents.order(self.seed, n_pass)
             for first in range(0, documents.n_docs, size):
-                yield UpdateBatch(documents, order[first : first + size], n_pass)
-
-    def once(self, documents: seam.Documents) -> Iterator[UpdateBatch]:
-        """Yield the batches of new documents, in order."""
-        numbers, size = np.arange(documents.n_docs), self.schedule.batch_size
-        for first in range(0, documents.n_docs, size):
-            yield UpdateBatch(documents, numbers[first : first + size], is_new=True)
+                yield UpdateBatch(documents, order[first : first + size], n_pass, is_new=new)
 
     def update(self, state: State, batch: UpdateBatch) -> seam.Updated | None:
         """Infer the mixtures of a batch and update the topics; return None for no words."""

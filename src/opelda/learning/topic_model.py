@@ -96,8 +96,8 @@ class TopicModel(Learner):
         their weight.
     transform_method : str, Method or None
         The inference method of `transform`: a name, a method object, or "same" for `inference`.
-        None: `inference`, but EM instead of OPE or None: its mixtures predict unseen words better
-        and cost less.
+        None: EM if `inference` is OPE or None, because its mixtures predict unseen words better and
+        cost less; else `inference`.
     max_loss : float, PerToken or None
         Largest loss of likelihood in `transform`, `infer` and `score`: nats per document, or
         ``PerToken(0.01)`` nats per token. The optimum (`opelda.inference.Exact`) replaces other
