@@ -32,6 +32,6 @@ def test_a_long_command_shows_about_ten_common_options(name):
 def test_the_common_options_of_fit():
     common = [p.opts[0] for p in COMMANDS["fit"].params if not getattr(p, "rich_help_panel", 0)]
     assert common[1:] == [
-        "--topics", "--output", "--valid", "--continue", "--jobs", "--preset", "--seed-words",
+        "--topics", "--output", "--valid", "--continue", "--preset", "--seed-words", "--jobs",
         "--text-column", "--stop-words", "--json", "--quiet",
     ]  # fmt: skip

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from opelda.corpus import MiniBatch
 
 BLOCK = 4096  # documents
-# A vocabulary, or None where columns have no names; their number; the threads that read.
-Columns = tuple[Any, int, int | None]
+# A vocabulary, or None where columns have no names, and their number.
+Columns = tuple[Any, int]
 
 PRESET = "best"
 # parameters that a model keeps
@@ -30,12 +30,7 @@ FIXED = (
 SEEDS_FORM = "write a line such as 'health care: health, insurance, medicaid' for each topic"
 
 
-def read_corpus(
-    sources: list[str],
-    reading: options.NamelessReading,
-    text: options.Text,
-    jobs: int | None = None,
-) -> Any:
+def read_corpus(sources: list[str], reading: options.NamelessReading, text: options.Text) -> Any:
     """Read a collection, with a bar where somebody watches."""
     from opelda.corpus import read
 
@@ -48,7 +43,6 @@ def read_corpus(
             max_df=as_bound("max_df", text.max_df),
             max_features=text.max_features,
             dedupe=text.dedupe,
-            n_jobs=jobs,
             progress=progress,
         )
     skipped_documents(found.n_skipped, found.problems)
@@ -63,8 +57,8 @@ class Blocks:
     ) -> None:
         from opelda.corpus import stream
 
-        vocabulary, _, n_jobs = columns
-        options = {**reading_options(reading), "vocabulary": vocabulary, "n_jobs": n_jobs, **more}
+        vocabulary = columns[0]
+        options = {**reading_options(reading), "vocabulary": vocabulary, **more}
         self.opened = stream(source_of(sources), batch_size=BLOCK, **options)
         self._columns = columns
         if vocabulary is None and self.opened.vocabulary is not None:
@@ -73,7 +67,7 @@ class Blocks:
     def __iter__(self) -> "Iterator[MiniBatch]":
         n_docs, opened = 0, self.opened
         with reading_bar() as progress:
-            for batch in opened.batches(*self._columns[:2], learn=False):
+            for batch in opened.batches(*self._columns, learn=False):
                 yield batch
                 # shown once it was worked on, not when it was read
                 n_docs += batch.X.shape[0]
@@ -137,6 +131,7 @@ def reading_options(reading: options.NamelessReading) -> dict[str, Any]:
 def as_given(corpus: Sequence[str], reading: options.NamelessReading) -> str:
     """Return documents and how they were read, as another command takes them."""
     plain = {"format": "auto", "encoding": "utf-8", "on_error": "stop", "limit": reading.limit}
+    plain["n_jobs"] = reading.n_jobs
     words = [*corpus] if len(corpus) <= 3 and "-" not in corpus else ["CORPUS"]
     for name, value in asdict(reading).items():
         for each in value if isinstance(value, list) else [value]:
@@ -215,8 +210,8 @@ def on_machine(model: Any, jobs: int | None, engine: str | None = None) -> Any:
 
 
 def columns_of(model: Any) -> Columns:
-    """Return a model's vocabulary, None if its columns have no words, their number, and threads."""
-    return model._state.vocabulary, int(model.n_features_in_), model.n_jobs
+    """Return a model's vocabulary, None if its columns have no words, and their number."""
+    return model._state.vocabulary, int(model.n_features_in_)
 
 
 def topic_facts(coherence: Any, stability: Any, seeds: dict[str, str]) -> dict[str, Any]:

@@ -41,7 +41,7 @@ MODEL = argument(
     "MODEL", "A model file, or the checkpoint folder of a stream.", autocompletion=complete_model
 )
 AS_JSON = option("--json", "Print one JSON object, for programs.", False)
-JOBS = option("--jobs -j N", "Threads; every core if not given.", min=1)
+JOBS = option("--jobs -j N", "Threads; every core if not given.", panel=COMMON, min=1)
 TOPICS = option("--topics -k K", "Number of topics; 100.", min=1)
 ONLY = option("--only N", "Show this topic (repeatable).", min=0)
 ENGINES = "cpu (the default), cuda (an NVIDIA GPU), auto (the faster) or reference (plain NumPy)."
@@ -92,8 +92,9 @@ SUMMARIES = {name: format.summary for name, format in FORMATS.items()}
 
 
 class NamelessReading(Group, panel=READING):
-    """How documents are read by commands that show no names."""
+    """How documents are read by commands that show no names, and by how many threads."""
 
+    n_jobs: int | None = JOBS
     format: str = option("--format -f FORMAT", "Found out if not given.", "auto", choices=SUMMARIES)
     text_column: list[str] | None = option(
         "--text-column -t COLUMN", "Key or column that holds the text (repeatable).", panel=COMMON
@@ -211,5 +212,5 @@ def given_options(group: Any) -> dict[str, Any]:
 
 def refuse(group: Any, why: str) -> None:
     """Reject a group's options that were given and would have no effect."""
-    for name in given_options(group):
+    for name in given_options(group).keys() - {"n_jobs"}:
         raise InputError(f"has no effect here: {why}; leave it out.", name)

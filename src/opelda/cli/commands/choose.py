@@ -5,7 +5,7 @@ from typing import Any
 from opelda.cli._app import command, option
 from opelda.cli._exit import Stop, StoppedError
 from opelda.cli._inputs import new_learner, on_machine, read_corpus
-from opelda.cli._options import AS_JSON, ENGINE, JOBS, SOURCES, Learning, NamelessReading, Text
+from opelda.cli._options import AS_JSON, ENGINE, SOURCES, Learning, NamelessReading, Text
 from opelda.cli._outputs import FIGURES, TABLES, check_output, save_figure, write_rows
 from opelda.cli._terminal import count, duration, note, plain, print_json, print_line, print_table
 from opelda.errors import InputError
@@ -24,7 +24,6 @@ def choose(
     ),
     n_runs: int = option("--runs N", "Times to learn with each number of topics.", 3, min=2),
     output: list[str] | None = option("--output -o FILE", "Table or figure (repeatable)."),
-    n_jobs: int | None = JOBS,
     as_json: bool = AS_JSON,
     learning: Learning,
     reading: NamelessReading,
@@ -43,8 +42,8 @@ def choose(
 
         matplotlib()  # a missing matplotlib is named before the work
     numbers = None if n_topics is None else _numbers(n_topics)
-    model = on_machine(new_learner(learning), n_jobs, engine)
-    documents = read_corpus(corpus, reading, text, n_jobs)
+    model = on_machine(new_learner(learning), reading.n_jobs, engine)
+    documents = read_corpus(corpus, reading, text)
     from opelda.selection._choice import Choice, default_numbers, resolved
     from opelda.selection._fits import HELD_OUT, HeldOutSplit, measured_fits
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from opelda.cli._app import argument, command, option
 from opelda.cli._inputs import read_corpus, stop_word_files
-from opelda.cli._options import AS_JSON, JOBS, NamelessReading, Text, given_options
+from opelda.cli._options import AS_JSON, NamelessReading, Text, given_options
 from opelda.cli._outputs import check_output
 from opelda.cli._terminal import count, note, print_json
 from opelda.corpus.formats import FORMATS
@@ -30,7 +30,6 @@ def convert(
         "By the name if not given.",
         choices={name: FORMATS[name].summary for name in COUNTS},
     ),
-    n_jobs: int | None = JOBS,
     as_json: bool = AS_JSON,
     reading: NamelessReading,
     text: Text,
@@ -44,7 +43,7 @@ def convert(
     kind = _written_format(target, to)
     sidecar = _check_outputs(source, target, kind, reading, text)
     kept = replace(EVERY_WORD, **given_options(text))
-    documents = read_corpus([source], reading, kept, n_jobs)
+    documents = read_corpus([source], reading, kept)
     beside = sidecar_of(documents, target, kind)
     # a run that was killed may have left the same words
     is_new = beside is not None and os.path.exists(beside[0]) and not os.path.isfile(target)

@@ -5,7 +5,7 @@ from typing import Any
 
 from opelda.cli._app import argument, command, option
 from opelda.cli._inputs import columns_of, load_model, on_machine, read_over
-from opelda.cli._options import AS_JSON, JOBS, MODEL, NamelessReading, refuse
+from opelda.cli._options import AS_JSON, MODEL, NamelessReading, refuse
 from opelda.cli._outputs import check_model_output, save_model
 from opelda.cli._terminal import count, note, print_json, print_topics, topic_as_plain
 from opelda.errors import InputError
@@ -28,7 +28,6 @@ def edit(
     into: int | None = option("--into N", "Parts of each topic that is split; 2.", min=2),
     output: str | None = option("--output -o FILE", "Where the edited model goes."),
     in_place: bool = option("--in-place", "Replace the model or the checkpoint itself.", False),
-    n_jobs: int | None = JOBS,
     as_json: bool = AS_JSON,
     reading: NamelessReading,
 ) -> None:
@@ -53,7 +52,7 @@ def edit(
             raise InputError("A CORPUS and --into have no effect without --split; leave them out.")
         refuse(reading, "no documents are read without --split")
     path = None if output is None else check_model_output(output, corpus or ())
-    learned, documents = load_model(model, n_jobs), None
+    learned, documents = load_model(model, reading.n_jobs), None
     if corpus:
         documents = read_over(columns_of(learned), corpus, reading)
 
@@ -75,7 +74,7 @@ def edit(
         from opelda.model_file import change as change_file
 
         done: list[Any] = []
-        change_file(model, lambda kept: done.extend(change(on_machine(kept, n_jobs))))
+        change_file(model, lambda kept: done.extend(change(on_machine(kept, reading.n_jobs))))
         learned, numbers = done
     else:
         learned, numbers = change(learned)

@@ -4,7 +4,7 @@ from typing import Any
 
 from opelda.cli._app import argument, command, option
 from opelda.cli._inputs import columns_of, load_model, read_over, tell_missed
-from opelda.cli._options import AS_JSON, ENGINE, JOBS, MODEL, Inference, NamelessReading
+from opelda.cli._options import AS_JSON, ENGINE, MODEL, Inference, NamelessReading
 from opelda.cli._terminal import count, plain, print_facts, print_json
 
 
@@ -18,7 +18,6 @@ def evaluate(
     corpus: list[str] = argument("CORPUS", "Held-out documents; - is standard input."),
     n_splits: int = option("--splits N", "Random splits of each document's tokens.", 5, min=1),
     n_words: int = option("--words -n N", "Top words for coherence.", 10, min=2),
-    n_jobs: int | None = JOBS,
     as_json: bool = AS_JSON,
     inference: Inference,
     reading: NamelessReading,
@@ -36,13 +35,13 @@ def evaluate(
     from opelda.metrics import log_predictive_probability, topic_diversity
     from opelda.metrics._coherence import npmi_of_pairs
 
-    learned = load_model(model, n_jobs, engine, inference)
+    learned = load_model(model, reading.n_jobs, engine, inference)
     documents = read_over(columns_of(learned), corpus, reading)
     X = documents.X
     # by the model's own seed: the same splits whenever it is evaluated
     seed = learned._state.seed
     predicted = log_predictive_probability(
-        learned, X, method=None, n_splits=n_splits, random_state=seed, n_jobs=n_jobs
+        learned, X, method=None, n_splits=n_splits, random_state=seed, n_jobs=reading.n_jobs
     )
     inferred = learned.infer(X)
     tell_missed(len(inferred.missed))

@@ -37,7 +37,6 @@ def fit(
         "Continue this model, with its words, on these documents.",
         autocompletion=options.complete_model,
     ),
-    n_jobs: int | None = options.JOBS,
     learning: options.CollectionLearning,
     reading: options.NamelessReading,
     text: options.Text,
@@ -51,16 +50,18 @@ def fit(
     """
     path = check_model_output(output or resume or OUTPUT, corpus)
     if resume is None:
-        model = inputs.on_machine(inputs.new_learner(learning, n_components), n_jobs, engine)
+        model = inputs.on_machine(
+            inputs.new_learner(learning, n_components), reading.n_jobs, engine
+        )
     else:
         if n_components is not None:
             raise InputError("-k has no effect with --continue; leave one out.")
         options.refuse(text, "the model makes texts into words as it learned to")
-        model = inputs.changed(inputs.load_model(resume, n_jobs, engine), learning)
+        model = inputs.changed(inputs.load_model(resume, reading.n_jobs, engine), learning)
     begun = perf_counter()
     try:
         if resume is None:
-            documents = inputs.read_corpus(corpus, reading, text, n_jobs)
+            documents = inputs.read_corpus(corpus, reading, text)
         else:
             documents = inputs.read_over(inputs.columns_of(model), corpus, reading)
         if not documents.X.nnz:
@@ -69,7 +70,7 @@ def fit(
         if valid is not None:  # counted with the collection's own words
             from opelda.metrics._predictive import can_be_split
 
-            columns = documents.vocabulary, documents.X.shape[1], n_jobs
+            columns = documents.vocabulary, documents.X.shape[1]
             held_out = inputs.read_over(columns, [valid], replace(reading, limit=None)).X
             if not can_be_split(held_out):
                 raise InputError(f"No document in {valid} has two tokens to score; choose others.")

@@ -138,7 +138,7 @@ def _about_corpus(thing: str, reading: Reading) -> dict[str, Any]:
 
     # opened for its format alone, which a corpus does not keep
     options = inputs.reading_options(reading)
-    del options["limit"]
+    del options["limit"], options["n_jobs"]
     opened = open_source(inputs.source_of([thing]), checked_options(**options))
     kind, taken = getattr(opened, "format", None), {}
     if opened.reopens and kind is not None:

@@ -50,7 +50,6 @@ def plot(
     n_words: int | None = option("--words -n N", "Words per topic; 8.", min=1),
     title: str | None = option("--title TEXT", "Above the figure."),
     columns: options.Columns,
-    n_jobs: int | None = options.JOBS,
     reading: options.NamelessReading,
 ) -> None:
     """Draw a model: its words, a map, topics over time or by group, how it learned.
@@ -75,7 +74,7 @@ def plot(
     if not corpus:
         options.refuse(reading, "no documents are read")
     path = check_output(output, corpus or (), [model, reading.column_words], suffixes=FIGURES)
-    learned = load_model(model, n_jobs)
+    learned = load_model(model, reading.n_jobs)
     for number in only or ():
         whole("only", number, 0, len(learned.components_) - 1)
     documents = None

@@ -5,7 +5,7 @@ from pathlib import Path
 from opelda.cli._app import command, option
 from opelda.cli._exit import StoppedError
 from opelda.cli._inputs import columns_of, load_model, read_over, reading_options, source_of
-from opelda.cli._options import ENGINE, JOBS, MODEL, SOURCES, Accuracy, Reading
+from opelda.cli._options import ENGINE, MODEL, SOURCES, Accuracy, Reading
 from opelda.cli._outputs import check_output
 from opelda.cli._terminal import note, reading_bar
 
@@ -30,7 +30,6 @@ def report(
     stability: bool = option(
         "--stability/--no-stability", "Learn again to measure stability.", True
     ),
-    n_jobs: int | None = JOBS,
     accuracy: Accuracy,
     reading: Reading,
     engine: str | None = ENGINE,
@@ -44,8 +43,8 @@ def report(
 
     sources, files = [*corpus, *(held_out or ())], [model, compare, reading.column_words]
     path = check_output(output, sources, files, suffixes=(".html", ".htm"))
-    learned = load_model(model, n_jobs, engine, accuracy)
-    other = None if compare is None else load_model(compare, n_jobs, engine)
+    learned = load_model(model, reading.n_jobs, engine, accuracy)
+    other = None if compare is None else load_model(compare, reading.n_jobs, engine)
     scored = None
     if held_out:
         scored = read_over(columns_of(learned), held_out, reading)
@@ -65,7 +64,6 @@ def report(
                 held_out=scored,
                 stability=stability,
                 progress=None if bar is None else lambda doing, n: bar(n, None, None),
-                n_jobs=n_jobs,
                 **reading_options(reading),
             )
     except KeyboardInterrupt:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from opelda.cli._app import argument, command, option
 from opelda.cli._inputs import Blocks, columns_of, load_model
-from opelda.cli._options import AS_JSON, JOBS, MODEL, Reading
+from opelda.cli._options import AS_JSON, MODEL, Reading
 from opelda.cli._terminal import note, print_json, print_line
 from opelda.errors import InputError
 
@@ -23,7 +23,6 @@ def search(
     topic: int | None = option("--topic N", "Documents that have much of this topic.", min=0),
     like: str | None = option("--like TEXT|FILE", "Documents like this text or file."),
     n: int = option("--number -n N", "Documents shown, at most.", 10, min=1),
-    n_jobs: int | None = JOBS,
     as_json: bool = AS_JSON,
     reading: Reading,
 ) -> None:
@@ -35,7 +34,7 @@ def search(
     from opelda.report._document_blocks import called, numbered
     from opelda.report._retrieval import found_among, like_texts, with_words
 
-    learned = load_model(model, n_jobs)
+    learned = load_model(model, reading.n_jobs)
     columns = columns_of(learned)
     if columns[0] is None and topic is None:
         raise InputError("The model has no words to search by; give --topic.")

@@ -37,7 +37,6 @@ def stream(
         "--events -|FILE", "Write events as lines of JSON to standard output or a file."
     ),
     serve: str | None = option("--serve HOST:PORT", "Show a page about the stream to browsers."),
-    n_jobs: int | None = options.JOBS,
     learning: options.Learning,
     reading: options.NamelessReading,
     text: options.StreamText,
@@ -80,7 +79,7 @@ def stream(
         model = clone(former)
         if learning.transform_method is not None:
             model.set_params(transform_method=learning.transform_method)
-    inputs.on_machine(model, n_jobs, engine)
+    inputs.on_machine(model, reading.n_jobs, engine)
     min_df: Any = inputs.as_bound(
         "min_df", text.min_df
     )  # a stream rejects a share of all documents
@@ -91,7 +90,6 @@ def stream(
         tokenizer=inputs.tokenizer_of(text),
         min_df=min_df,
         max_features=text.max_features or MAX_FEATURES,
-        n_jobs=n_jobs,
         follow=follow,
     )
     if former is not None:

@@ -59,7 +59,6 @@ def topics(
     output: str | None = option(
         "--output -o FILE", "Write shares or effects as .csv, .tsv or .xlsx."
     ),
-    n_jobs: int | None = options.JOBS,
     as_json: bool = options.AS_JSON,
     reading: options.Reading,
 ) -> None:
@@ -85,7 +84,7 @@ def topics(
             from opelda.report import topic_tree
 
             hierarchy = topic_tree(
-                load_model(model, n_jobs), n_words if as_json else min(n_words, 4)
+                load_model(model, reading.n_jobs), n_words if as_json else min(n_words, 4)
             )
             if as_json:
                 merges = [asdict(row) for row in hierarchy.merges]
@@ -126,7 +125,7 @@ def topics(
             return
     from opelda import report
 
-    learned = load_model(model, n_jobs)
+    learned = load_model(model, reading.n_jobs)
     if over and corpus:
         table = report.topic_table(learned, 1, only=only)
         numbers = [row.topic for row in (table if sort == "number" else terminal.by_weight(table))]
@@ -157,7 +156,7 @@ def topics(
     if label_with is not None:
         found = _typical_documents(learned, 4, corpus, reading) if corpus else ()
         _save_labels(model, _labels_by_command(label_with, learned, found, only or None))
-        learned = load_model(model, n_jobs)
+        learned = load_model(model, reading.n_jobs)
     if rank == "coherence":
         how["X"] = read_over(columns_of(learned), corpus or [], reading).X
     table, found = report.topic_table(learned, n_words, **how), None

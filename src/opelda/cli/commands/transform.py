@@ -3,7 +3,7 @@
 from opelda.cli._app import command, option
 from opelda.cli._exit import StoppedError
 from opelda.cli._inputs import Blocks, columns_of, load_model, tell_missed
-from opelda.cli._options import ENGINE, JOBS, MODEL, RESULTS, SOURCES, Inference, Reading
+from opelda.cli._options import ENGINE, MODEL, RESULTS, SOURCES, Inference, Reading
 from opelda.cli._outputs import check_output
 from opelda.cli._terminal import count, note
 from opelda.errors import InputError
@@ -34,7 +34,6 @@ def transform(
     min_weight: float | None = option(
         "--min-weight X", "Leave out lighter topics; 0.01.", min=0.0, max=1.0, panel=RESULTS
     ),
-    n_jobs: int | None = JOBS,
     inference: Inference,
     reading: Reading,
     engine: str | None = ENGINE,
@@ -57,7 +56,7 @@ def transform(
         raise InputError("--top has no effect without best topics in a row; leave it out.")
     if output != "-":
         check_output(output, corpus, [model, reading.column_words])
-    learned = load_model(model, n_jobs, engine, inference)
+    learned = load_model(model, reading.n_jobs, engine, inference)
     learned.set_params(sparse_output=False)  # files are written block by block
     blocks = Blocks(columns_of(learned), corpus, reading)
     if min_weight is None and (sparse or for_people):
