@@ -134,7 +134,7 @@ class Workers(CPUEngine):
         super().__init__(1)
         self.cuts, self.n_parts = cuts, 0
 
-    def _solve(self, table, rows, task, wanted, screen=True):
+    def _solve(self, table, rows, task, wanted):
         ends = sorted({0, rows.n_docs, *(int(cut * rows.n_docs) for cut in self.cuts)})
         self.n_parts = max(self.n_parts, len(ends) - 1)
         parts = []
@@ -145,7 +145,7 @@ class Workers(CPUEngine):
             theirs = TopicTable(table.rows[held], table.mean[held], table.n_topics, ids)
             indptr = rows.indptr[first : last + 1] - rows.indptr[first]
             part = Rows(indptr, slots.astype(np.int32), rows.counts[here])
-            parts.append(super()._solve(theirs, part, task, wanted, screen))
+            parts.append(super()._solve(theirs, part, task, wanted))
         return joined(parts)
 
 
