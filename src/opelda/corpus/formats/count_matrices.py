@@ -8,6 +8,7 @@ import io
 import re
 import zipfile
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -133,12 +134,6 @@ def triples(
     return _text.write_triples(ends, words, counts, first + 1)
 
 
-def mm_blocks(input: Input, options: Options, position: Any) -> Iterator[Block]:
-    """Yield the documents from a position on; the file and the matrix are held in memory."""
-    what = "a Matrix Market file of counts"
-    return file_in_blocks(_mm_matrix, what, input, options, position)
-
-
 def _mm_matrix(data: bytes) -> Any:
     if b"\0" in data:  # SciPy reads beyond its memory at a zero byte and after a last open line
         raise ValueError("it holds a byte 0")
@@ -167,12 +162,6 @@ def write_mm(corpus: Corpus, path: str) -> None:
     _write_content(corpus, path, content)
 
 
-def npz_blocks(input: Input, options: Options, position: Any) -> Iterator[Block]:
-    """Yield the documents from a position on; the file and the matrix are held in memory."""
-    what = "a sparse matrix of scipy.sparse.save_npz"
-    return file_in_blocks(_npz_matrix, what, input, options, position)
-
-
 def _npz_matrix(data: bytes) -> Any:
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         # as the archive's directory claims them: zipfile reads no member beyond its claim
@@ -195,3 +184,8 @@ def write_npz(corpus: Corpus, path: str) -> None:
 def _write_content(corpus: Corpus, path: str, content: io.BytesIO) -> None:
     with write_in_one_step(path, sidecar_of(corpus, path)) as file:
         file.write(content.getbuffer())
+
+
+# (input, options, position): the file and the matrix are held in memory
+mm_blocks = partial(file_in_blocks, _mm_matrix, "a Matrix Market file of counts")
+npz_blocks = partial(file_in_blocks, _npz_matrix, "a sparse matrix of scipy.sparse.save_npz")

@@ -4,6 +4,7 @@ import csv
 import io
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -21,26 +22,19 @@ from opelda.corpus.formats._text_columns import LONE, choose, columns_beside, wa
 from opelda.errors import InputError
 
 
-def blocks(input: Input, options: Options, position: Any = None) -> Iterator[Block]:
+def blocks(
+    input: Input,
+    options: Options,
+    position: Any = None,
+    delimiters: str = ",;\t",  # the first one in the first line separates
+    quoted: bool = True,
+) -> Iterator[Block]:
     """Yield the documents of a table with a header, a document a row.
 
-    Fields may stand in quotes and hold line ends then (RFC 4180). A first row without a comma may
-    separate fields by semicolons or tabs. ``options.text_columns`` names columns of the header, see
-    `_text_columns.choose`; if they are numbers, from 1 on, there is no header. Blank lines are
-    passed over, except in a table of one column, where they are empty documents.
+    `quoted` fields may hold line ends (RFC 4180). ``options.text_columns`` names columns of the
+    header, see `_text_columns.choose`; if they are numbers, from 1 on, there is no header. Blank
+    lines are skipped, except in a table of one column, where they are empty documents.
     """
-    return _blocks(input, options, position, ",;\t", True)
-
-
-def tsv_blocks(input: Input, options: Options, position: Any = None) -> Iterator[Block]:
-    """Yield the documents of a table like `blocks`; fields hold neither tabs nor line ends."""
-    return _blocks(input, options, position, "\t", False)
-
-
-def _blocks(
-    input: Input, options: Options, position: Any, delimiters: str, quoted: bool
-) -> Iterator[Block]:
-    """Yield the documents of a table; its first line decides the delimiter."""
     with LineReader(input, options, position) as reader:
         if position is not None:
             layout = _stored_layout(position, input.label)
@@ -51,6 +45,9 @@ def _blocks(
         table = _Table(reader, options, layout)
         for block in blocks_of(reader, options, table.parse):
             yield replace(block, position={**block.position, "table": asdict(layout)})
+
+
+tsv_blocks = partial(blocks, delimiters="\t", quoted=False)
 
 
 @dataclass(frozen=True)
