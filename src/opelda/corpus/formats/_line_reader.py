@@ -2,11 +2,10 @@
 
 import codecs
 import io
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
-from itertools import chain
+from itertools import accumulate, chain
 from typing import Any
-
-import numpy as np
 
 from opelda.corpus._block import Block
 from opelda.corpus._replay import Former, Seen, digest, ended, recognise
@@ -44,8 +43,7 @@ class LineReader:
         check_position(good, position, input.label)
         self.offset, self.line = start["offset"], start["line"]
         self.is_file = input.is_file  # whether lines can be read again
-        # whole lines in memory, their ends after a 0, and the number of the next line
-        self._chunk, self._ends, self._next = b"", np.zeros(1, np.intp), 0
+        self._lines: list[bytes] = []  # whole lines in memory
         self._rest = b""  # the beginning of the line behind them
         self.patience = input.patience
         self._taken = bytearray()  # since the last position
@@ -105,19 +103,18 @@ class LineReader:
 
         Fewer, or no lines, also if patience with a pipe runs out.
         """
-        left = n_bytes
         taken: list[bytes] = []
-        while n_lines > 0 and left > 0 and (self._next < len(self._ends) - 1 or self._fill()):
-            first, begin = self._next, int(self._ends[self._next])
-            full = int(self._ends.searchsorted(begin + left))  # one line may pass the limit
-            self._next = min(first + n_lines, full, len(self._ends) - 1)
-            taken.append(self._chunk[begin : int(self._ends[self._next])])
-            n_lines -= self._next - first
-            left -= len(taken[-1])
-            self.line += self._next - first
+        while len(taken) < n_lines and n_bytes > 0 and (self._lines or self._fill()):
+            some = self._lines[: n_lines - len(taken)]
+            sizes = [*accumulate(map(len, some))]
+            some = some[: bisect_left(sizes, n_bytes) + 1]  # one line may pass the limit
+            del self._lines[: len(some)]
+            n_bytes -= sizes[len(some) - 1]
+            self.offset += sizes[len(some) - 1]
+            self.line += len(some)
+            taken += some
             self.patience.came()
         lines = b"".join(taken)
-        self.offset += len(lines)
         self._taken += lines
         return lines
 
@@ -129,10 +126,11 @@ class LineReader:
     def put_back(self, data: bytes) -> None:
         """Take back the last lines."""
         if data:
+            lines = io.BytesIO(data).readlines()
             self.offset -= len(data)
-            self.line -= count_lines(data)
+            self.line -= len(lines)
             del self._taken[-len(data) :]
-            self._keep(data + self._chunk[int(self._ends[self._next]) : int(self._ends[-1])])
+            self._lines = lines + self._lines
 
     def _fill(self) -> bool:
         """Read some more lines; False at the end."""
@@ -150,33 +148,20 @@ class LineReader:
         if not data and self.patience.paused:
             self._rest = b"".join(pieces)
             return False
-        self._keep(b"".join(pieces))
+        lines = io.BytesIO(b"".join(pieces)).readlines()
         # a line without its end is incomplete, unless the file ends here
-        if data and not self._chunk.endswith(b"\n"):
-            self._ends = self._ends[:-1]
-        self._rest = self._chunk[self._ends[-1] :]
-        if not self.offset and self._chunk.startswith(codecs.BOM_UTF8):
+        self._rest = lines.pop() if data and not lines[-1].endswith(b"\n") else b""
+        if not self.offset and lines and lines[0].startswith(codecs.BOM_UTF8):
             self.offset, self._tail = len(codecs.BOM_UTF8), codecs.BOM_UTF8
-            self._keep(self._chunk[self.offset : self._ends[-1]])
-        return len(self._ends) > 1
-
-    def _keep(self, lines: bytes) -> None:
-        """Set the next lines."""
-        ends = np.flatnonzero(np.frombuffer(lines, np.uint8) == ord("\n")) + 1
-        self._chunk, self._ends, self._next = lines, np.concatenate(([0], ends)), 0
-        if lines and not lines.endswith(b"\n"):
-            self._ends = np.append(self._ends, len(lines))
+            lines[0] = lines[0].removeprefix(codecs.BOM_UTF8)
+        self._lines = [line for line in lines[:1] if line] + lines[1:]
+        return bool(self._lines)
 
     def __enter__(self) -> "LineReader":
         return self
 
     def __exit__(self, *_: object) -> None:
         self._file.close()
-
-
-def count_lines(data: bytes) -> int:
-    """Return the number of lines, the last with or without an end."""
-    return data.count(b"\n") + bool(data and not data.endswith(b"\n"))
 
 
 def text_blocks(input: Input, options: Options, position: Any, parse: Parse) -> Iterator[Block]:
