@@ -18,6 +18,7 @@ from opelda.engines.seam import (
     EVERYTHING,
     GOLDEN,
     SMALLEST,
+    SMALLEST_PROBABILITY,
     Batch,
     Certificate,
     Chosen,
@@ -43,8 +44,6 @@ from opelda.engines.seam import (
     uniforms,
 )
 
-# As in the kernels: smaller probabilities count as zero.
-SMALLEST_PROBABILITY = 1e-15
 Array = NDArray[np.float64]
 Slots = list[tuple[int, float]]
 
@@ -226,19 +225,19 @@ class ReferenceEngine(Engine):
     def infer(
         self, topics: Fixed | Weights, documents: Documents, task: Task, wanted: Wanted = EVERYTHING
     ) -> Solution:
-        return self._solve(_fixed(topics), documents.part(), task, wanted)
+        return self._solve(self._table(topics), documents.part(), task, wanted)
 
     def certify(
         self, topics: Fixed | Weights, documents: Documents, theta: NDArray[Any], alpha: Array
     ) -> Certificate:
-        fixed = _fixed(topics)
+        fixed = self._table(topics)
         return certificate_of(fixed.rows, fixed.known_part(documents.part()), theta, alpha)
 
-    def read(self, weights: Weights, words: NDArray[np.int32] | None = None) -> Array:
-        beta = probabilities(weights)
-        topics: Array = (beta if words is None else beta[words]).T
-        topics.flags.writeable = False
-        return topics
+    def _table(self, topics: Any, words: NDArray[np.int32] | None = None) -> Fixed:
+        if isinstance(topics, Fixed):
+            return topics
+        beta = probabilities(topics)
+        return Fixed(beta if words is None else beta[words])
 
     def _solve(self, fixed: Fixed, rows: Rows, task: Task, wanted: Wanted) -> Solution:
         def infer(some: Rows, how: Task, parts: Wanted) -> Solution:
@@ -254,10 +253,6 @@ class ReferenceEngine(Engine):
 
 def _double(prior: Prior) -> Any:
     return prior.astype(np.float64) if isinstance(prior, np.ndarray) else prior
-
-
-def _fixed(topics: Fixed | Weights) -> Fixed:
-    return Fixed(probabilities(topics)) if isinstance(topics, Weights) else topics
 
 
 def probabilities(weights: Weights, logs: bool = False) -> Array:

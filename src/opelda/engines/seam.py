@@ -58,7 +58,9 @@ from opelda.engines._weights import (
     extended,
     prior_sums,
 )
+from opelda.errors import InputError
 
+SMALLEST_PROBABILITY = 1e-15  # of a topic; smaller ones are zero, which avoids denormals
 SMALLEST = 1e-30  # of a word's probability under a mixture, and of a share, as logarithms take it
 NEAR = 1e-9  # the smallest distance between different rows
 PREDICTED_AT_ONCE = 2**22  # probabilities
@@ -479,6 +481,14 @@ class Engine(Protocol):
 
     def read(self, weights: Weights, words: NDArray[np.int32] | None = None) -> NDArray[Any]:
         """Return the topics (K, V) of weights, or those of some words; read only."""
+        if words is not None:
+            check_words(words, weights.n_words)
+        topics: NDArray[Any] = self._table(weights, words).rows[:, : weights.n_topics].T
+        topics.flags.writeable = False
+        return topics
+
+    def _table(self, topics: Any, words: NDArray[np.int32] | None = None) -> Any:
+        """Return fixed topics, or the table of weights: of some words, or of all, then cached."""
 
 
 def take_documents(
@@ -501,6 +511,23 @@ def take_documents(
     matrix = checked(X)
     engine = engine_for(matrix.nnz)
     return engine, engine.documents(matrix)
+
+
+def check_words(words: NDArray[np.int32], n_words: int) -> None:
+    """Raise an `InputError` for words beyond the topics: kernels do not check them."""
+    if len(words) and int(words.max()) >= n_words:
+        raise InputError(
+            f"A document holds word {int(words.max())} but the topics have {n_words} words; "
+            "fit the model again, or count with its own words."
+        )
+
+
+def known(documents: Documents, n_words: int) -> Rows:
+    """Return all documents, after a check that the topics have their words."""
+    rows = documents.part()
+    if documents.n_words > n_words:
+        check_words(rows.words, n_words)
+    return rows
 
 
 @contextmanager

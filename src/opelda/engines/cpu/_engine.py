@@ -34,6 +34,7 @@ from opelda.engines.seam import (
     Tokens,
     Wanted,
     Weights,
+    known,
 )
 from opelda.errors import EngineError
 
@@ -138,8 +139,8 @@ class CPUEngine(Engine):
     ) -> Solution:
         every = task.method.needs_every_word
         if isinstance(topics, TopicTable) or every or topics.rows.nbytes <= tables.MOST_BYTES:
-            table = self._whole(topics)
-            return self._solve(table, updates.known(documents, table.n_words), task, wanted)
+            table = self._table(topics)
+            return self._solve(table, known(documents, table.n_words), task, wanted)
         parts = []
         for first in range(0, max(documents.n_docs, 1), CHUNK):
             rows = documents.part(first, min(first + CHUNK, documents.n_docs))
@@ -156,19 +157,9 @@ class CPUEngine(Engine):
         theta: NDArray[Any],
         alpha: NDArray[np.float64],
     ) -> Certificate:
-        table = self._whole(topics)
-        rows = table.known_part(updates.known(documents, table.n_words))
+        table = self._table(topics)
+        rows = table.known_part(known(documents, table.n_words))
         return kernels.certify(table, rows, theta, alpha, self.n_threads)
-
-    def read(self, weights: Weights, words: NDArray[np.int32] | None = None) -> NDArray[np.float32]:
-        if words is None:
-            table = self._whole(weights)
-        else:
-            updates.check_words(words, weights.n_words)
-            table = tables.topic_rows(weights, words, n_threads=self.n_threads)
-        topics: NDArray[np.float32] = table.rows[:, : weights.n_topics].T
-        topics.flags.writeable = False
-        return topics
 
     @property
     def instruction_set(self) -> str:
@@ -184,14 +175,16 @@ class CPUEngine(Engine):
         """Return a key per document; see `seam.content_keys`."""
         return kernels.content_keys(rows, None, self.n_threads)
 
-    def _whole(self, topics: TopicTable | Weights) -> TopicTable:
-        """Return the topics of every word; cache a table of weights until they change."""
+    def _table(self, topics: Any, words: NDArray[np.int32] | None = None) -> TopicTable:
         if isinstance(topics, TopicTable):
             return topics
-        small = topics.rows.nbytes <= tables.MOST_BYTES
-        found: TopicTable = topics.derived(
-            lambda: tables.topic_rows(topics, None, n_threads=self.n_threads), keep=small
-        )
+
+        def make() -> TopicTable:
+            return tables.topic_rows(topics, words, n_threads=self.n_threads)
+
+        if words is not None:
+            return make()
+        found: TopicTable = topics.derived(make, keep=topics.rows.nbytes <= tables.MOST_BYTES)
         return found
 
     def _solve(self, table: TopicTable, rows: Rows, task: Task, wanted: Wanted) -> Solution:

@@ -9,22 +9,19 @@ from scipy import sparse
 
 from opelda import _native
 from opelda.engines.cpu import _tables as tables
-from opelda.engines.cpu._updates import check_words
 from opelda.engines.seam import (
     Prior,
     SizeHistogram,
     TokenCounts,
     Tokens,
     Weights,
+    check_words,
     looked_at,
     prior_sums,
     tokens_of,
 )
 
-# Documents of a block: more, and too few of their topics stay in the second cache; fewer, and rows
-# of words are laid out for too few tokens.
-MOST_DOCS = 12_288
-LEAST_DOCS = 128
+LEAST_DOCS = 128  # of a block, for rows of words are laid out for its tokens
 ORDERED = ("block_docs", "block_runs", "run_starts", "at", "first_group")
 
 
@@ -53,7 +50,8 @@ class BlockTokens(Tokens):
             n_words=tokens.n_words,
             shift=tokens.shift,
             alike=tokens.shift >= 0 and bool((rows.counts == tokens_of(rows.counts)).all()),
-            most_docs=min(max(rows.n_docs // (4 * n_threads), LEAST_DOCS), MOST_DOCS),
+            # (the topics of more documents do not stay in the second cache)
+            most_docs=min(max(rows.n_docs // (4 * n_threads), LEAST_DOCS), 12_288),
             n_threads=n_threads,
         )
         *parts, units = found

@@ -8,12 +8,10 @@ from numpy.typing import NDArray
 from scipy.special import psi
 
 from opelda import _native
-from opelda.engines.seam import Prior, Rows, Weights
+from opelda.engines.seam import SMALLEST_PROBABILITY, Prior, Rows, Weights
 
 MANY_TOPICS = 256  # from here on OPE's bounds are taken from one-byte rows
 MOST_BYTES = 2**28  # larger tables are not cached, but made for some documents at a time
-# smaller probabilities count as zero, which avoids denormal arithmetic
-SMALLEST_PROBABILITY = 1e-15
 
 
 @dataclass

@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 
 from opelda import _native
 from opelda.engines.cpu._tables import TopicTable, padded
-from opelda.engines.seam import Chosen, Documents, Rows, Solution, Weights
-from opelda.errors import InputError
+from opelda.engines.seam import Chosen, Documents, Rows, Solution, Weights, check_words
 
 
 class Transposed(NamedTuple):
@@ -32,23 +31,6 @@ def gathered(documents: Documents, chosen: Chosen, n_threads: int) -> Rows:
     if counts.dtype not in map(np.dtype, "fdqihbQIHB?"):  # long doubles
         counts = counts.astype(np.float32)
     return Rows.positive(*_native.gather(X.indptr, X.indices, counts, chosen, n_threads))
-
-
-def check_words(words: NDArray[np.int32], n_words: int) -> None:
-    """Raise an `InputError` for words beyond the topics: kernels do not check them."""
-    if len(words) and int(words.max()) >= n_words:
-        raise InputError(
-            f"A document holds word {int(words.max())} but the topics have {n_words} words; "
-            "fit the model again, or count with its own words."
-        )
-
-
-def known(documents: Documents, n_words: int) -> Rows:
-    """Return all documents, after a check that the topics have their words."""
-    rows = documents.part()
-    if documents.n_words > n_words:
-        check_words(rows.words, n_words)
-    return rows
 
 
 def transposed(rows: Rows, n_words: int, n_threads: int) -> Transposed:

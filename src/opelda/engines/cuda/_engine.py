@@ -12,7 +12,6 @@ from opelda.engines._accuracy import kept, replaced
 from opelda.engines._solutions import certify_empty, completed, joined
 from opelda.engines.cpu import _kernels as cpu
 from opelda.engines.cpu._engine import CPUEngine
-from opelda.engines.cpu._updates import check_words, known
 from opelda.engines.cuda import _kernels as kernels
 from opelda.engines.cuda import _sweeps as sweeps
 from opelda.engines.cuda._device import LANES, device_of
@@ -49,6 +48,7 @@ from opelda.engines.seam import (
     Wanted,
     Weights,
     is_concave,
+    known,
 )
 
 
@@ -108,14 +108,14 @@ class CudaEngine(Engine):
         assert isinstance(documents, CudaDocuments)
         started = perf_counter()
         if documents.n_words > weights.n_words:
-            check_words(documents.part().words, weights.n_words)
+            known(documents, weights.n_words)
         n_topics, n_threads = weights.n_topics, self.host.n_threads
         blocks, lengths = documents.some(chosen, n_topics, n_threads)
         if not lengths.any():
             return None
         certify, divide = wanted.certificate, wanted.factors
         logs, alpha = divide and task.method.expects_logs, task.alpha.astype(np.float32)
-        table = CudaTable.of_weights(weights, logs=True) if logs else self._whole(weights)
+        table = CudaTable.of_weights(weights, logs=True) if logs else self._table(weights)
         sums, n_tokens = self._sums, float(lengths.sum())
         # sums that an interruption left behind are not used again
         if sums is None or not sums.clean or sums.shape != (weights.n_words, n_topics):
@@ -169,7 +169,7 @@ class CudaEngine(Engine):
         self, topics: Any, documents: Documents, task: Task, wanted: Wanted = EVERYTHING
     ) -> Solution:
         with self.device.busy():
-            table = self._whole(topics)
+            table = self._table(topics)
             rows = known(documents, table.n_words)
             blocks = in_blocks(rows, table.n_topics)
             if len(blocks) == 1:
@@ -193,7 +193,7 @@ class CudaEngine(Engine):
         self, topics: Any, documents: Documents, theta: NDArray[Any], alpha: NDArray[np.float64]
     ) -> Certificate:
         with self.device.busy():
-            table = self._whole(topics)
+            table = self._table(topics)
             rows = table.known_part(known(documents, table.n_words))
 
             def bounds(block: tuple[slice, Rows]) -> Certificate:
@@ -252,21 +252,17 @@ class CudaEngine(Engine):
             chosen = device.host(rows)[n_begun:].astype(np.int64)
         return None if (chosen < 0).any() else chosen
 
-    def read(self, weights: Any, words: NDArray[np.int32] | None = None) -> NDArray[np.float32]:
-        if words is not None:
-            check_words(words, weights.n_words)
+    def read(self, *given: Any, **options: Any) -> NDArray[Any]:
         with self.device.busy():
-            table = self._whole(weights) if words is None else CudaTable.of_weights(weights, words)
-            topics: NDArray[np.float32] = table.rows[:, : weights.n_topics].T
-        topics.flags.writeable = False
-        return topics
+            return super().read(*given, **options)
 
-    def _whole(self, topics: Any) -> CudaTable:
-        """Return the topics of every word; cache a table of weights until they change."""
+    def _table(self, topics: Any, words: NDArray[np.int32] | None = None) -> CudaTable:
         if isinstance(topics, CudaTable):
             return topics
-        table: CudaTable = topics.derived(lambda: CudaTable.of_weights(topics))
-        return table
+        if words is not None:
+            return CudaTable.of_weights(topics, words)
+        found: CudaTable = topics.derived(lambda: CudaTable.of_weights(topics))
+        return found
 
     def _solve(self, table: CudaTable, rows: Rows, task: Task, wanted: Wanted) -> Solution:
         """Infer mixtures, on the GPU where it has a kernel."""

@@ -14,7 +14,6 @@ from scipy import sparse
 
 from opelda.engines._tokens import MOST_TOKENS
 from opelda.engines.cpu._tables import padded
-from opelda.engines.cpu._updates import check_words
 from opelda.engines.cuda._device import LANES, Device
 from opelda.engines.cuda._documents import CudaDocuments, cut, has_room
 from opelda.engines.cuda._tables import CudaTable, CudaWeights, prior_parts, width_of
@@ -25,6 +24,7 @@ from opelda.engines.seam import (
     SizeHistogram,
     TokenCounts,
     Tokens,
+    check_words,
     looked_at,
     mix,
     numbered,

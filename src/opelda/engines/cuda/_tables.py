@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import psi
 
-from opelda.engines.cpu._tables import SMALLEST_PROBABILITY, TopicTable, row_width
+from opelda.engines.cpu._tables import TopicTable, row_width
 from opelda.engines.cuda._device import LANES, Device, device_of
-from opelda.engines.seam import Prior, Weights, prior_sums
+from opelda.engines.seam import SMALLEST_PROBABILITY, Prior, Weights, prior_sums
 from opelda.errors import EngineError
 
 
