@@ -160,13 +160,13 @@ class StreamText(Group, panel=WORDS):
     )
     no_lower: bool = option("--no-lower", "Keep capital letters apart.", False)
     max_features: int | None = option("--max-features N", "Keep the most frequent words.", min=1)
-    min_df: str | None = option("--min-df N|SHARE", "Leave out words of fewer documents.")
+    min_df: str | None = option("--min-df N|SHARE", "Leave out words of fewer documents than this.")
 
 
 class Text(StreamText):
     """How the texts of a whole collection are made into words."""
 
-    max_df: str | None = option("--max-df N|SHARE", "Leave out words of more documents: 9, 0.5.")
+    max_df: str | None = option("--max-df N|SHARE", "Leave out words of more documents than this.")
     dedupe: bool = option("--dedupe", "Leave out near copies of earlier documents.", False)
 
 
@@ -196,10 +196,10 @@ class CollectionLearning(Learning):
     """How topics of a whole collection are learned."""
 
     n_passes: int | None = option(
-        "--passes N", "Until 400,000 documents are seen (fast: 100,000).", min=1
+        "--passes N", "Until 400,000 documents are seen; fast: 100,000.", min=1
     )
     n_sweeps: int | None = option(
-        "--sweeps N", "Gibbs sampling at the end; 80 with best, else 0.", min=0
+        "--sweeps N", "Closing Gibbs sweeps; 80 with best, else 0.", min=0
     )
     n_runs: int | None = option("--runs N", "Learn N times, and keep the most typical run.", min=1)
 

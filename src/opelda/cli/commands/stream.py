@@ -30,9 +30,7 @@ def stream(
     follow: bool = option(
         "--follow", "Wait for more lines of a file, or files of a folder.", False
     ),
-    every: str = option(
-        "--every TIME|N", "Time or updates between checkpoints; a time ends waiting.", "30s"
-    ),
+    every: str = option("--every TIME|N", "Time or updates between checkpoints.", "30s"),
     events: str | None = option(
         "--events -|FILE", "Write events as lines of JSON to standard output or a file."
     ),
