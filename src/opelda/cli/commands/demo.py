@@ -1,5 +1,6 @@
 """`opelda demo`: the topics of the Python packages on this machine, from their docstrings."""
 
+import os
 import sys
 from dataclasses import replace
 from textwrap import shorten
@@ -68,8 +69,15 @@ def demo(
         raise StoppedError("stopped; nothing was written.") from None
     if path is not None:
         opelda.save(model, path)
-    page = None if report is None else _write_page(model, texts, report)
-    n_packages = count(len({*map(_package, texts)}), "module or package", "modules and packages")
+    packages = {name: name.partition(".")[0] for name in texts}
+    if report is not None:
+        from opelda.report import write_report
+
+        records = [{"name": n, "text": t, "package": packages[n]} for n, t in texts.items()]
+        columns: Any = {"by": "package", "text_column": "text", "name_column": "name"}
+        title = "The topics of Python's docstrings"
+        write_report(model, records, report, title=title, n_jobs=n_jobs, **columns)
+    n_packages = count(len({*packages.values()}), "module or package", "modules and packages")
     n_docs, n_words = corpus.X.shape
     terminal.print_line(f"The topics of {count(n_docs, 'docstring')} from {n_packages} found here:")
     terminal.print_line()
@@ -86,33 +94,14 @@ def demo(
         ("learning", f"{taken}, preset {preset}: {passes}, {rate:,.0f} docs/s"),
     ]
     terminal.print_facts(facts if path is None else [*facts, ("saved as", str(path))])
-    if page is not None:
+    if report is not None:
         terminal.print_line()
-        terminal.print_line(f"A page that works offline: {page}")
+        terminal.print_line(f"A page that works offline: {os.path.realpath(report)}")
     terminal.print_line()
     terminal.print_line("What to try next:")
     terminal.print_facts(
         (f"  {command.format(model=path or 'model.opelda')}", why) for command, why in NEXT
     )
-
-
-def _package(name: str) -> str:
-    return name.partition(".")[0]
-
-
-def _write_page(model: Any, texts: dict[str, str], path: str) -> str:
-    """Write a page about the docstrings; return where."""
-    from opelda.report import write_report
-
-    records = [
-        {"name": name, "text": text, "package": _package(name)} for name, text in texts.items()
-    ]
-    title = "The topics of Python's docstrings"
-    page = write_report(
-        model, records, path, title=title, by="package", text_column="text", name_column="name",
-        n_jobs=model.n_jobs,
-    )  # fmt: skip
-    return str(page.resolve())
 
 
 def count_words(texts: dict[str, str], jobs: int | None) -> Any:
