@@ -80,7 +80,7 @@ def test_a_start_from_documents_survives_an_interrupted_first_update(monkeypatch
     if where == "statistics":
         fails_once(monkeypatch, when)
     else:
-        monkeypatch.setattr(CPUEngine, "_explained", interrupted)
+        monkeypatch.setattr(CPUEngine, "_explain", interrupted)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X)
     assert model.n_batch_iter_ == model.n_docs_seen_ == 0
@@ -88,7 +88,7 @@ def test_a_start_from_documents_survives_an_interrupted_first_update(monkeypatch
     random = TopicModel(
         4, learning=Online(init="random"), n_sweeps=0, random_state=0, callbacks=start
     )
-    monkeypatch.setattr(CPUEngine, "_explained", interrupted)
+    monkeypatch.setattr(CPUEngine, "_explain", interrupted)
     with pytest.raises(KeyboardInterrupt):
         random.fit(X)
     assert not np.allclose(model.components_, start.topics)
@@ -104,7 +104,7 @@ def test_an_update_interrupted_while_inferring_has_changed_nothing(monkeypatch, 
     before, header = as_parts(model)
     before = {name: array.tobytes() for name, array in before.items()}
     with monkeypatch.context() as patch:
-        patch.setattr(CPUEngine, "sweep" if cls is TopicModel else "_explained", interrupted)
+        patch.setattr(CPUEngine, "sweep" if cls is TopicModel else "_explain", interrupted)
         with pytest.raises(KeyboardInterrupt):
             model.partial_fit(X)
     arrays, again = as_parts(model)
@@ -118,7 +118,7 @@ def test_a_stream_interrupted_while_inferring_has_counted_nothing(monkeypatch):
     model = OnlineOPE(2, batch_size=10, random_state=0).fit_stream(docs[:10], vocabulary=words)
     counted = model.n_batch_iter_, model.n_docs_seen_, model.n_unknown_tokens_
     with monkeypatch.context() as patch:
-        patch.setattr(CPUEngine, "_explained", interrupted)
+        patch.setattr(CPUEngine, "_explain", interrupted)
         with pytest.raises(KeyboardInterrupt):
             model.fit_stream(docs[10:])
     assert counted == (model.n_batch_iter_, model.n_docs_seen_, model.n_unknown_tokens_)

@@ -44,14 +44,15 @@ pytestmark = pytest.mark.filterwarnings("ignore::opelda.inference.TLIWarning")
 @pytest.fixture
 def solved(monkeypatch):
     """What inference was asked and found, update by update."""
-    seen, solve = [], CPUEngine._explained
+    seen, explain = [], CPUEngine._explain
 
-    def record(self, table, rows, batch, task, **options):
-        solution, table = solve(self, table, rows, batch, task, **options)
-        seen.append((table, task.seed, solution))
-        return solution, table
+    def record(self, weights, documents, chosen, task, wanted):
+        found = explain(self, weights, documents, chosen, task, wanted)
+        if found is not None:
+            seen.append((found.table, task.seed, found.solution))
+        return found
 
-    monkeypatch.setattr(CPUEngine, "_explained", record)
+    monkeypatch.setattr(CPUEngine, "_explain", record)
     return seen
 
 
