@@ -155,7 +155,6 @@ def test_standard_input(monkeypatch):
         None,
         False,
     )
-    assert input.beside("vocab.txt") is None
     assert input.open().read() == TEXT
 
 
@@ -216,13 +215,6 @@ def test_names_of_any_bytes(tmp_path):
     assert input.open().read() == b"tea"
     assert input.label.endswith("caf\\xe9.TXT")
     assert input.plain_name == "caf\\xe9.txt"
-
-
-def test_neighbours_with_any_compression(tmp_path):
-    (tmp_path / "vocab.txt.xz").write_bytes(lzma.compress(b"tea"))
-    input = Input.of(tmp_path / "docs.txt")
-    assert input.beside("vocab.txt").open().read() == b"tea"
-    assert input.beside("other.txt") is None
 
 
 @pytest.mark.parametrize("suffix", ["", *COMPRESS])

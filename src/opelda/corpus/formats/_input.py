@@ -17,7 +17,6 @@ from opelda.corpus._replay import report
 from opelda.corpus.formats._compression import (
     CHUNK,
     N_MAGIC,
-    SUFFIXES,
     ByteStream,
     compression_of,
     decompressed,
@@ -155,13 +154,6 @@ class Input:
         if self.reopens:
             content.close()
         return b"".join(io.BytesIO(head).readlines()[:PEEK_LINES])
-
-    def beside(self, name: str) -> "Input | None":
-        """Return the file of that name in the same folder, compressed or not; else None."""
-        if self.path is None:
-            return None
-        paths = (self.path.parent / (name + suffix) for suffix in ("", *SUFFIXES))
-        return next((Input.of(path) for path in paths if os.path.isfile(path)), None)
 
     def _only(self) -> ByteStream:
         """Return the only stream of a pipe."""

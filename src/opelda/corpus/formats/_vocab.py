@@ -1,7 +1,7 @@
 """Vocabulary files: a word a line, in the order of the columns, beside the documents."""
 
 from opelda.corpus.formats import Options
-from opelda.corpus.formats._compression import read_most, without_suffix
+from opelda.corpus.formats._compression import SUFFIXES, read_most, without_suffix
 from opelda.corpus.formats._input import Input, codec
 from opelda.errors import InputError
 
@@ -21,7 +21,8 @@ def locate(input: Input, options: Options) -> Input | None:
         names.insert(0, "vocab." + plain.removeprefix("docword."))
     else:
         names += ["vocab.txt", "vocabulary.txt"]
-    return next(filter(None, map(input.beside, names)), None)
+    paths = (input.path.parent / (name + end) for name in names for end in ("", *SUFFIXES))
+    return next((Input.of(path) for path in paths if path.is_file()), None)
 
 
 def read_vocabulary(input: Input, encoding: str = "utf-8") -> list[str]:
