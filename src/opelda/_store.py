@@ -114,7 +114,10 @@ def read(
     except OSError as error:
         message = f"{str(source)!r} cannot be read: {_reason(error)}; check the path."
         raise ModelFileError(message) from error
-    except (SafetensorError, ValueError, RecursionError, MemoryError) as error:
+    except MemoryError as error:
+        message = f"{str(source)!r} does not fit in memory, or is damaged; close other programs."
+        raise ModelFileError(message) from error
+    except (SafetensorError, ValueError, RecursionError) as error:
         raise ModelFileError(
             f"{str(source)!r} is damaged or not an {kind} file ({_reason(error)}); "
             "check the path, or copy or save the file again."
