@@ -48,23 +48,12 @@ Array = NDArray[np.float64]
 Slots = list[tuple[int, float]]
 
 
-@dataclass(frozen=True)
 class Fixed:
     """Topics word-major (V, K), of every word or of the words `ids`."""
 
-    rows: Array
-    ids: NDArray[np.int32] | None = None
-
-    @property
-    def n_topics(self) -> int:
-        """K."""
-        return int(self.rows.shape[1])
-
-    @property
-    def mean(self) -> Array:
-        """Each word's mean over the topics."""
-        mean: Array = self.rows.mean(axis=1)
-        return mean
+    def __init__(self, rows: Array, ids: NDArray[np.int32] | None = None) -> None:
+        self.rows, self.ids = rows, ids
+        self.n_topics, self.mean = int(rows.shape[1]), rows.mean(axis=1)
 
     def known_part(self, rows: Rows) -> Rows:
         """Remove words of probability zero in every topic."""

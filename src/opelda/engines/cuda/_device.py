@@ -18,7 +18,6 @@ from opelda.errors import EngineError
 LANES = 32  # of a warp, which rows of topics are padded to
 THREADS = 256  # of a block
 OPTIONS = ("-std=c++17",)
-N_STREAMS = 2  # that work side by side
 # Bytes of a buffer that large arrays are copied through, and of an array from which on this pays.
 PART, LARGE = 2**25, 2**23
 log = logging.getLogger("opelda")
@@ -213,7 +212,7 @@ class Device:
                 self._streams.put(stream)
             return found
 
-        pool = ThreadPoolExecutor(N_STREAMS)
+        pool = ThreadPoolExecutor(2)
         try:
             return list(pool.map(done, blocks))
         finally:  # also of an interruption
@@ -222,7 +221,7 @@ class Device:
     @cached_property
     def _streams(self) -> "SimpleQueue[Any]":
         streams: SimpleQueue[Any] = SimpleQueue()
-        for _ in range(N_STREAMS):
+        for _ in range(2):  # one for each thread of `side_by_side`
             streams.put(self.cp.cuda.Stream(non_blocking=True))
         return streams
 

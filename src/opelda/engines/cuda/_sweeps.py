@@ -36,8 +36,6 @@ from opelda.engines.seam import (
 KERNELS = {128: "sweep_128", 512: "sweep_512"}
 WARPS = 8  # of a block
 MOST_SMALL = 2.0**30  # units of a word that are sure to fit 32 bits
-# Bytes on the GPU, at most, of an entry (with what it takes to lay out its tokens) and of a token.
-OF_ENTRY, OF_TOKEN, OF_DOC = 40, 22, 64
 
 
 @dataclass(frozen=True)
@@ -208,6 +206,11 @@ class CudaTokenBlocks(Tokens):
         return CudaTokens.made(documents, self.n_topics, keys, self.shift, topics)
 
 
+def _most_bytes(n_entries: Any, n_tokens: Any, n_docs: Any) -> Any:
+    """Return the most bytes on the GPU, with those for laying tokens out."""
+    return 40 * n_entries + 22 * n_tokens + 64 * n_docs
+
+
 def tokens_made(
     documents: CudaDocuments,
     n_topics: int,
@@ -218,13 +221,12 @@ def tokens_made(
     """Make tokens of documents, on the GPU if they fit there; see `Engine.tokens`."""
     device, matrix = documents.device, documents.matrix
     n_entries, n_tokens = int(matrix.indptr[-1]), matrix.data.sum(dtype=float)
-    n_bytes = OF_DOC * documents.n_docs + OF_ENTRY * n_entries + OF_TOKEN * n_tokens
+    n_bytes = _most_bytes(n_entries, n_tokens, documents.n_docs)
     # topics and their counts take the rest of the memory
     if has_room(device, n_bytes, most_free=0.6):
         keys = documents.keys if copies is None else numbered(documents.content_keys(), copies)
         return CudaTokens.made(documents, n_topics, keys, shift, topics)
     host = Tokens.of(documents, n_topics, copies, shift)
-    before = OF_ENTRY * host.rows.indptr + OF_TOKEN * host.first
     of_words = np.bincount(host.rows.words, host.rows.counts, minlength=1)
     return CudaTokenBlocks(
         **vars(host),
@@ -232,7 +234,7 @@ def tokens_made(
         topics=np.zeros(host.first[-1], np.uint16) if topics is None else np.array(topics),
         small=float(of_words.max()) * 2.0**host.shift < MOST_SMALL,
         n_held=len(of_words),
-        blocks=cut(before + OF_DOC * np.arange(len(before))),
+        blocks=cut(_most_bytes(host.rows.indptr, host.first, np.arange(len(host.first)))),
     )
 
 
