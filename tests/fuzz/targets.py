@@ -167,7 +167,8 @@ class Transport(asyncio.Transport):
         self.sent, self.closed = b"", False
 
     def write(self, data: bytes) -> None:
-        self.sent += data
+        if not self.closed:
+            self.sent += data
 
     def close(self) -> None:
         self.closed = True
