@@ -37,6 +37,11 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_before_fork, after_in_child=_after_fork)
 
 
+def lacks_pool() -> bool:
+    """Return whether a call that needs the pool would hang."""
+    return _is_lost
+
+
 def evaluate(column: "pl.Series", expression: "Callable[[pl.Expr], pl.Expr]") -> "pl.Series":
     """Return an expression of a column, evaluated in this thread where the pool is lacking."""
     import polars as pl

@@ -171,13 +171,17 @@ def text_blocks(input: Input, options: Options, position: Any, parse: Parse) -> 
     """
 
     def parse_bytes(data: bytes, first: int) -> tuple[list[str], Values | None, bool]:
-        data = data.replace(b"\r\n", b"\n").removesuffix(b"\n")
-        numbers: list[int] | range = range(first, first + data.count(b"\n") + 1)
+        if b"\r" in data:
+            data = data.replace(b"\r\n", b"\n")
+        numbers: list[int] | range
         try:
             lines = data.decode().split("\n")
+            if not lines[-1]:
+                del lines[-1]
+            numbers = range(first, first + len(lines))
         except UnicodeDecodeError:
             lines, numbers = [], []
-            for number, line in enumerate(data.split(b"\n"), first):
+            for number, line in enumerate(data.removesuffix(b"\n").split(b"\n"), first):
                 try:
                     lines.append(line.decode())
                     numbers.append(number)

@@ -8,7 +8,11 @@ from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+import numpy as np
+import polars as pl
+
 from opelda.corpus._block import Block
+from opelda.corpus._forks import lacks_pool
 from opelda.corpus.formats import Options
 from opelda.corpus.formats._input import Input, check_position
 from opelda.corpus.formats._line_reader import (
@@ -48,6 +52,10 @@ def blocks(
 
 
 tsv_blocks = partial(blocks, delimiters="\t", quoted=False)
+
+
+NEWLINE, RETURN, QUOTE = b'\n\r"'
+Columns = dict[int, list[str]]  # the fields of rows, by the numbers of columns
 
 
 @dataclass(frozen=True)
@@ -110,28 +118,28 @@ class _Rows(NamedTuple):
     """Whole rows at the beginning of some lines, or one malformed line."""
 
     data: bytes
-    lines: list[str]
+    lines: list[bytes]
     fields: list[list[str]]
     ends: list[int]  # lines before each row, and before the rest
     why: str  # the problem of a malformed line
 
     def bytes_of(self, first: int, after: int | None = None) -> bytes:
         """Return some lines as bytes."""
-        return "".join(self.lines[first:after]).encode("utf-8", "surrogateescape")
+        return b"".join(self.lines[first:after])
 
 
 def _whole_rows(reader: LineReader, data: bytes, delimiter: str, quoted: bool) -> _Rows:
     """Parse the whole rows; take more lines if the first row needs them."""
     while True:
-        text = data.decode("utf-8", "surrogateescape")
-        lines = [*io.StringIO(text, newline="\n")]
-        if not quoted or '"' not in text:
-            plain = (line.removesuffix("\n").removesuffix("\r") for line in lines)
+        lines = io.BytesIO(data).readlines()  # `readlines` of bytes is far faster than of text
+        decoded = [line.decode("utf-8", "surrogateescape") for line in lines]
+        if not quoted or b'"' not in data:
+            plain = (line.removesuffix("\n").removesuffix("\r") for line in decoded)
             fields = [line.split(delimiter) for line in plain]
             return _Rows(data, lines, fields, [*range(len(lines) + 1)], "")
         fields, ends, why = [], [0], ""
         limit = csv.field_size_limit(LONGEST_LINE)
-        table = csv.reader(lines, delimiter=delimiter, strict=True)
+        table = csv.reader(decoded, delimiter=delimiter, strict=True)
         try:
             for row in table:
                 fields.append(row or [""])
@@ -160,10 +168,13 @@ class _Table:
         self.kept = {key: names.index(name) for key, name in kept.items()}
         asked = [n for n in self.kept.values() if names[n] in wanted_columns(options)]
         self.checked = {*layout.text, *asked}  # other columns may have invalid bytes
+        self.wanted = {*layout.text, *self.kept.values()}
 
     def parse(self, data: bytes, first: int) -> tuple[list[str], Values, bool]:
         """Return the texts of rows and the values beside them; report malformed rows."""
         layout = self.layout
+        if end := _end_of_regular(data, layout):
+            return self._texts(_by_polars(data[:end], layout, self.wanted), data[end:])
         rows = _whole_rows(self.reader, data, layout.delimiter, layout.quoted)
         has_bad_bytes = not _is_utf8(rows.data)
         good = []
@@ -185,12 +196,54 @@ class _Table:
             except InputError:
                 self.reader.put_back(rows.data[len(data) :])
                 raise
-        rest = rows.bytes_of(rows.ends[-1])
+        columns = {n: [fields[n] for fields in good] for n in self.wanted}
+        return self._texts(columns, rows.bytes_of(rows.ends[-1]))
+
+    def _texts(self, columns: Columns, rest: bytes) -> tuple[list[str], Values, bool]:
         self.reader.put_back(rest)
-        texts = [" ".join([fields[n] for n in layout.text]) for fields in good]
+        first, *others = (columns[n] for n in self.layout.text)
+        texts = [*map(" ".join, zip(first, *others, strict=True))] if others else first
         # an empty field is a missing value, also in quotes
-        beside = {key: [fields[n] or None for fields in good] for key, n in self.kept.items()}
+        beside = {key: [text or None for text in columns[n]] for key, n in self.kept.items()}
         return texts, beside, bool(rest)
+
+
+def _end_of_regular(data: bytes, layout: Layout) -> int:
+    """Return where the whole rows end; 0 unless all of them follow RFC 4180 and are alike."""
+    if layout.width == 1 or (b"\r" in data and data.count(b"\r") != data.count(b"\r\n")):
+        return 0
+    if lacks_pool() or not _is_utf8(data):
+        return 0
+    buffer = np.frombuffer(data, np.uint8)
+    ends = np.flatnonzero(buffer == NEWLINE)
+    separators = np.flatnonzero(buffer == ord(layout.delimiter))
+    if layout.quoted and b'"' in data:
+        quotes = np.flatnonzero(buffer == QUOTE)
+        # a place behind an even number of quotes is outside of them: doubled ones count twice
+        ends = ends[np.searchsorted(quotes, ends) % 2 == 0]
+        separators = separators[np.searchsorted(quotes, separators) % 2 == 0]
+        quotes = quotes[: np.searchsorted(quotes, ends[-1])] if len(ends) else quotes
+        around = np.frombuffer(b"\n%b\n" % data, np.uint8)
+        beside = np.concatenate([around[quotes[::2]], around[quotes[1::2] + 2]])
+        if not np.isin(beside, (ord(layout.delimiter), NEWLINE, RETURN, QUOTE)).all():
+            return 0
+    n_before = np.arange(1, len(ends) + 1) * (layout.width - 1)
+    alike = len(ends) and np.array_equal(np.searchsorted(separators, ends), n_before)
+    return int(ends[-1]) + 1 if alike else 0
+
+
+def _by_polars(rows: bytes, layout: Layout, wanted: set[int]) -> Columns:
+    """Return some columns of regular rows, at three times the speed of `csv`."""
+    names = [f"{n}" for n in range(layout.width)]
+    # with a header: polars skips a byte order mark before rows, and decompresses
+    table = pl.read_csv(
+        layout.delimiter.join(names).encode() + b"\n" + rows,
+        columns=[names[n] for n in sorted(wanted)],
+        schema=dict.fromkeys(names, pl.String),
+        separator=layout.delimiter,
+        quote_char='"' if layout.quoted else None,
+    )
+    return {n: table[names[n]].fill_null("").to_list() for n in wanted}
 
 
 def _is_utf8(data: bytes) -> bool:
