@@ -87,6 +87,8 @@ def threads(n_jobs: Any, name: str = "n_jobs") -> int:
 
 
 def _is_whole(value: Any) -> bool:
+    if type(value) is int:  # the usual case, and the fastest check
+        return True
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 

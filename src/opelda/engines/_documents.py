@@ -32,7 +32,7 @@ class Documents:
     ) -> None:
         self.matrix = X
         self.dtype: np.dtype[Any] = X.dtype  # of the counts that were given
-        self.n_docs, self.n_words = map(int, X.shape)
+        self.n_docs, self.n_words = X.shape
         self._hashed = hashed or Rows.content_keys
 
     def content_keys(self) -> NDArray[np.uint64]:

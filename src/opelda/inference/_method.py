@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -135,9 +136,7 @@ class Method(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is untyp
 
     def _values(self) -> dict[str, Any]:
         """Return the parameters, checked and of Python's own types."""
-        declared = getattr(self, "__dataclass_fields__", {}).values()
-        checks = {each.name: each.metadata["check"] for each in declared if each.metadata}
-        return {name: check(name, getattr(self, name)) for name, check in checks.items()}
+        return {name: check(name, getattr(self, name)) for name, check in _checks(type(self))}
 
     def check_for(self, n_topics: int) -> None:
         """Raise `InputError` for a parameter that this number of topics rules out."""
@@ -145,6 +144,12 @@ class Method(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is untyp
     def _require(self, good: bool, parameter: str, wanted: str) -> None:
         if not good:
             raise InputError(f"must be {wanted}, got {getattr(self, parameter)!r}.", parameter)
+
+
+@cache  # because `transform` checks its method in every call
+def _checks(method: type) -> list[tuple[str, Any]]:
+    declared = getattr(method, "__dataclass_fields__", {}).values()
+    return [(each.name, each.metadata["check"]) for each in declared if each.metadata]
 
 
 def documents(batch: Batch, seed: int) -> Iterator[Document]:
