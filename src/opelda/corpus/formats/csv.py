@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -55,6 +56,7 @@ tsv_blocks = partial(blocks, delimiters="\t", quoted=False)
 
 
 NEWLINE, RETURN, QUOTE = b'\n\r"'
+LONE_RETURN, LETTER = re.compile(rb"\r(?!\n|\Z)"), "\ud80d"  # a letter that no decoded text has
 Columns = dict[int, list[str]]  # the fields of rows, by the numbers of columns
 
 
@@ -129,7 +131,8 @@ class _Rows(NamedTuple):
 
 
 def _whole_rows(reader: LineReader, data: bytes, delimiter: str, quoted: bool) -> _Rows:
-    """Parse the whole rows; take more lines if the first row needs them."""
+    """Parse the whole rows; take more lines if the first row needs them, and parse it alone."""
+    n_rows = None
     while True:
         lines = io.BytesIO(data).readlines()  # `readlines` of bytes is far faster than of text
         decoded = [line.decode("utf-8", "surrogateescape") for line in lines]
@@ -137,6 +140,8 @@ def _whole_rows(reader: LineReader, data: bytes, delimiter: str, quoted: bool) -
             plain = (line.removesuffix("\n").removesuffix("\r") for line in decoded)
             fields = [line.split(delimiter) for line in plain]
             return _Rows(data, lines, fields, [*range(len(lines) + 1)], "")
+        if has_lone := LONE_RETURN.search(data) is not None:  # a letter, which ends rows for `csv`
+            decoded = [LETTER.join(re.split(r"\r(?!\n|\Z)", line)) for line in decoded]
         fields, ends, why = [], [0], ""
         limit = csv.field_size_limit(LONGEST_LINE)
         table = csv.reader(decoded, delimiter=delimiter, strict=True)
@@ -149,13 +154,15 @@ def _whole_rows(reader: LineReader, data: bytes, delimiter: str, quoted: bool) -
         finally:
             csv.field_size_limit(limit)
         if fields:
-            return _Rows(data, lines, fields, ends, "")
+            if has_lone:
+                fields = [[text.replace(LETTER, "\r") for text in row] for row in fields]
+            return _Rows(data, lines, fields[:n_rows], ends[: n_rows and 2], "")
         is_open = "unexpected end" in why
         more = reader.take_all(len(lines)) if is_open and len(data) < LONGEST_LINE else b""
         if not more:
             why = "a quote is not closed" if is_open else "a quote stands within a field"
             return _Rows(data, lines, [[]], [0, 1], why)
-        data += more
+        data, n_rows = data + more, 1
 
 
 class _Table:
