@@ -1,7 +1,7 @@
 """Words to columns, fixed or growing with a stream, in bounded memory."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import islice, repeat
 from operator import itemgetter
 from typing import Any, Literal, Self
 
@@ -145,7 +145,7 @@ class Vocabulary:
 
     def columns(self, words: Sequence[str]) -> NDArray[np.int32]:
         """Return each word's column, -1 without one."""
-        return np.fromiter(map(self.index, words), np.int32, len(words))
+        return np.fromiter(map(self._index.get, words, repeat(-1)), np.int32, len(words))
 
     def count(self, documents: Iterable[Any]) -> sparse.csr_array:
         """Return counts (documents, words) of the vocabulary's words, and learn nothing."""

@@ -177,8 +177,10 @@ class Items(Source):
         return as_counts(item, None, f"Item {first}")[0]
 
     def _counted(self, documents: list[Any], where: Callable[[int], str]) -> Documents:
-        documents = [self._text_of(one, where(i)) for i, one in enumerate(documents)]
         texts = [isinstance(one, str) for one in documents]
+        if not all(texts):
+            documents = [self._text_of(one, where(i)) for i, one in enumerate(documents)]
+            texts = [isinstance(one, str) for one in documents]
         if any(texts) and all(isinstance(one, str) or is_empty(one) for one in documents):
             return as_series([one if isinstance(one, str) else "" for one in documents])
         if any(texts):  # counted later by the tokenizer; here only checked
@@ -206,6 +208,8 @@ class Items(Source):
         return text
 
     def _beside(self, items: list[Any]) -> Beside:
+        if not self.kept:
+            return {}
         records = [item if isinstance(item, Mapping) else {} for item in items]
         kept = self.kept.items()
         return {name: cells([record.get(key) for record in records]) for name, key in kept}
