@@ -1,5 +1,6 @@
 """The command line."""
 
+import os
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ def main(args: "Sequence[str] | None" = None) -> int:
     opelda ...
     0
     """
+    # before NumPy is imported: threads of BLAS wait busily, which doubled the CPU time of `topics`
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         # within the block: the import takes a while, and Ctrl-C may strike
         from opelda.cli._app import run
