@@ -1,7 +1,5 @@
 """Checks of count matrices, which native code relies on."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -19,13 +17,15 @@ def counts(X: Any, name: str = "X") -> sparse.csr_array:
         raise InputError(f"must have shape (documents, words), got {X.shape}.", name)
     if X.dtype.kind not in "biuf":
         raise InputError(f"must hold counts, got values of type {X.dtype}.", name)
-    with _refused(name):
+    try:
         matrix = sparse.csr_array(X)  # checks lengths, and drops flags that may be stale
         words, indptr = matrix.indices, matrix.indptr
         # SciPy does not check indices. Taken for unsigned numbers, negative ones are large.
         largest = words.view(f"u{words.itemsize}").max() if len(words) else -1
         if largest >= matrix.shape[1] or (indptr[1:] < indptr[:-1]).any():
             raise ValueError("indices point outside it")
+    except ValueError as error:
+        raise _unfitting(error, name) from None
     if not matrix.has_canonical_format:
         matrix = matrix.astype(np.float64) if matrix.dtype.kind in "biu" else matrix.copy()
         matrix.sum_duplicates()
@@ -67,12 +67,14 @@ def additive(X: Any, name: str = "X") -> Any:
     if not is_sparse or X.format == "csr":
         return X
     if X.format in ("csc", "bsr"):  # SciPy would convert them unchecked
-        with _refused(name):
+        try:
             X.check_format(full_check=True)  # ignores ends if the last is 0, and remainders
             if (np.diff(X.indptr) < 0).any():
                 raise ValueError("index pointer values must form a non-decreasing sequence")
             if X.format == "bsr" and any(np.remainder(X.shape, X.blocksize)):
                 raise ValueError(f"blocks of shape {X.blocksize} do not fill it")
+        except ValueError as error:
+            raise _unfitting(error, name) from None
     return X.astype(np.float64) if X.dtype.kind in "biu" else X
 
 
@@ -96,13 +98,9 @@ def _sparse(X: Any, name: str) -> Any:
     return sparse.csr_array(array.astype(known, copy=False))
 
 
-@contextmanager
-def _refused(name: str) -> Iterator[None]:
-    try:
-        yield
-    except ValueError as error:
-        raise InputError(
-            f"is a sparse matrix whose arrays do not fit together ({error}); build it with SciPy's "
-            "own constructors and check it with X.check_format(full_check=True).",
-            name,
-        ) from None
+def _unfitting(error: ValueError, name: str) -> InputError:
+    return InputError(
+        f"is a sparse matrix whose arrays do not fit together ({error}); build it with SciPy's "
+        "own constructors and check it with X.check_format(full_check=True).",
+        name,
+    )

@@ -63,13 +63,16 @@ class Weights:
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_derived": None}
 
-    def derived(self, make: Callable[[], Any], *, keep: bool = True) -> Any:
-        """Return the table that an engine makes of the weights; keep it until they change."""
+    def derived(self, make: Callable[[], Any], most_bytes: float = np.inf) -> Any:
+        """Return the table that an engine makes of the weights; keep it until they change.
+
+        Tables of weights of more than `most_bytes` are not kept.
+        """
         kept, version = self._derived, self.version  # another thread may change the weights
         if kept is not None and kept[0] == version:
             return kept[1]
         table = make()
-        if keep and version == self.version:
+        if version == self.version and self.rows.nbytes <= most_bytes:
             self._derived = version, table
         return table
 

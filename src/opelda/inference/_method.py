@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -27,17 +27,17 @@ def checked(default: Any, check: Callable[[str, Any], object]) -> Any:
 
 def count(default: int, least: int = 1) -> Any:
     """Declare a number of iterations or the like, which single precision can count."""
-    return checked(default, lambda name, value: whole(name, value, least, 10**7))
+    return checked(default, partial(whole, least=least, most=10**7))
 
 
 def between(default: float, low: float, high: float, *, above: bool = False) -> Any:
     """Declare a number from `low` to `high`; with `above`, not `low` itself."""
-    return checked(default, lambda name, value: number(name, value, low, high, above=above))
+    return checked(default, partial(number, low=low, high=high, above=above))
 
 
 def one_of(*words: str) -> Any:
     """Declare a word, by default the first."""
-    return checked(words[0], lambda name, value: choice(name, value, words))
+    return checked(words[0], partial(choice, choices=words))
 
 
 @dataclass(frozen=True)

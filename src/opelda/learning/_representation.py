@@ -22,10 +22,11 @@ from opelda.learning.editing._edit import changed_labels
 from opelda.metrics._top_words import label_topics
 
 
-class ShowsTopics(  # before scikit-learn's classes, which are untyped
+class ShowsTopics(  # type: ignore[call-arg]  # before scikit-learn's classes, which are untyped
     ReadsTopics,
     ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
     BaseEstimator,  # type: ignore[misc]
+    auto_wrap_output_keys=None,  # the `transform` of `ReadsTopics` is wrapped
 ):
     """The methods of a learner that name topics, words and documents."""
 

@@ -184,7 +184,7 @@ class CPUEngine(Engine):
 
         if words is not None:
             return make()
-        found: TopicTable = topics.derived(make, keep=topics.rows.nbytes <= tables.MOST_BYTES)
+        found: TopicTable = topics.derived(make, tables.MOST_BYTES)
         return found
 
     def _solve(self, table: TopicTable, rows: Rows, task: Task, wanted: Wanted) -> Solution:
