@@ -28,6 +28,7 @@ from opelda.corpus.text._word_counting import FewTexts
 from opelda.errors import InputError
 
 MOST_WORDS = 2**31 - 1
+USUAL = Tokenizer()
 PARAMETERS = ("growing", "max_features", "when_full", "min_df")
 COUNTERS = ("n_updates", "n_docs", "n_added", "n_evicted", "n_dropped")
 
@@ -97,7 +98,7 @@ class Vocabulary:
         self.max_features = max_features
         self.when_full = choice("when_full", when_full, ("refuse", "evict"))
         self.min_df = None if min_df is None else whole("min_df", min_df)
-        tokenizer = Tokenizer() if tokenizer is None else tokenizer
+        tokenizer = USUAL if tokenizer is None else tokenizer
         self.tokenizer = tokenizer if self.growing else tokenizer.decided
         self._words = checked_words(words)
         if max_features is not None and len(self) > max_features:

@@ -90,12 +90,15 @@ def count(texts: "pl.Series", tokenizer: "Tokenizer", n_jobs: int) -> Counted:
         runs = [texts.slice(begin, end - begin) for begin, end in pairwise(edges)]
     if len(runs) == 1:
         return count_run(texts, tokenizer)
-    with ThreadPoolExecutor(len(runs)) as pool:
-        parts = list(pool.map(lambda run: _table_and_counts(run, tokenizer), runs))
+    with ThreadPoolExecutor(len(runs) - 1) as pool:
+        others = pool.map(lambda run: _table_and_counts(run, tokenizer), runs[1:])
+        table, first, X = _table_and_counts(runs[0], tokenizer)  # meanwhile, in this thread
+        parts = list(others)
         # words stay in the order of first appearance; those left out have the same codes in all
-        table, first, X = parts[0]
-        columns = [table.absorb(part[0])[first:] - np.int32(first) for part in parts[1:]]
-        n_words, rest = len(table) - first, [part[2] for part in parts[1:]]
+        table = _as_table(table)
+        absorbed = [table.absorb(_as_table(part[0])) for part in parts]
+        columns = [own[first:] - np.int32(first) for own in absorbed]
+        n_words, rest = len(table) - first, [part[2] for part in parts]
         moved = pool.map(lambda part, own: remap_columns(part, own, n_words)[0], rest, columns)
         return Counted(table.words(first), stacked([X, *moved], n_words))
 
@@ -103,13 +106,21 @@ def count(texts: "pl.Series", tokenizer: "Tokenizer", n_jobs: int) -> Counted:
 def count_run(texts: "pl.Series", tokenizer: "Tokenizer") -> Counted:
     """Count the words of texts in this thread, by a tokenizer without undecided settings."""
     table, first, X = _table_and_counts(texts, tokenizer)
-    return Counted(table.words(first), X)
+    return Counted(table if isinstance(table, list) else table.words(first), X)
+
+
+def _as_table(words: _text.WordTable | list[str]) -> _text.WordTable:
+    if isinstance(words, list):
+        table = _text.WordTable()
+        table.add(words)
+        return table
+    return words
 
 
 def _table_and_counts(
     texts: "pl.Series", tokenizer: "Tokenizer"
-) -> tuple[_text.WordTable, int, sparse.csr_array]:
-    """Return a table of words, the code of the first word that counts, and counts from it on."""
+) -> tuple[_text.WordTable | list[str], int, sparse.csr_array]:
+    """Return words as a table or list, the first word that counts, and counts from it on."""
     import polars as pl
 
     texts = texts if tokenizer.keep_markup else without_markup(texts)
@@ -139,11 +150,12 @@ def _table_and_counts(
         words = table.words(first)
         codes, ends, words = joined(renamed[codes], ends, tokenizer.phrases, words)
         held, renamed = by_appearance(codes, len(words))  # not words of phrases alone
-        table, first = _text.WordTable(), 0
-        table.add([words[code] for code in held])
-    n_words = len(table) - first
+        words = [words[code] for code in held]
+        first = 0
+    found = words if tokenizer.phrases else table
+    n_words = len(found) - first
     ends, columns, counts = _text.count_rows(codes, ends, renamed, n_words=n_words)
-    return table, first, csr(counts, columns, ends, (len(ends) - 1, n_words))
+    return found, first, csr(counts, columns, ends, (len(ends) - 1, n_words))
 
 
 def checked_ngrams(ngrams: Any) -> tuple[int, int]:
@@ -198,7 +210,8 @@ def joined(
 
     Known phrase i has the code ``len(words) + i``; -1 is left out.
     """
-    code_of = {word: code for code, word in enumerate(words)}
+    parts = {part for phrase in phrases for part in phrase.split(" ")}
+    code_of = {word: code for code, word in enumerate(words) if word in parts}
     phrase_of = {}
     for phrase in phrases:
         a, b = (code_of.get(part) for part in phrase.split(" "))
