@@ -113,13 +113,14 @@ def csr(
     """Return CSR of sorted, distinct words; few rows without SciPy's checks (3 us for 40)."""
     if len(words) < 2**31:  # else SciPy would widen the columns' numbers, too
         ends = ends.astype(np.int32, copy=False)
-    X: Any = copy(_empty(shape)) if shape[0] <= 64 else sparse.csr_array(shape, dtype=np.float32)
+    X: Any = copy(_empty(shape)) if shape[0] <= 64 else _empty.__wrapped__(shape)
     X.data, X.indices, X.indptr = data, words, ends
-    X.has_canonical_format = True
     built: sparse.csr_array = X
     return built
 
 
 @lru_cache(maxsize=64)
 def _empty(shape: tuple[int, int]) -> Any:
-    return sparse.csr_array(shape, dtype=np.float32)
+    empty = sparse.csr_array(shape, dtype=np.float32)
+    empty.has_canonical_format = True
+    return empty

@@ -36,11 +36,12 @@ class PerToken:
 def accuracy_of(max_loss: Any) -> Accuracy | None:
     """Validate a requested accuracy; None if not given."""
 
+    if max_loss is None:
+        return None
+
     def limit(nats: Any) -> float:  # sums in double precision are good to about 1e-9
         return number("max_loss", nats, 1e-9, 1e300)
 
-    if max_loss is None:
-        return None
     if not isinstance(max_loss, PerToken):
         return Accuracy(limit(max_loss))
     nats, at_most = limit(max_loss.nats), max_loss.at_most

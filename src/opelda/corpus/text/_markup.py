@@ -93,13 +93,13 @@ def without_markup(texts: "pl.Series") -> "pl.Series":
 
 def few_without_markup(texts: list[str]) -> list[str]:
     """Return the same of few texts."""
-    import polars as pl
-
     cleaned = []
     for text in texts:
         if not any(sign in text for sign in PLAIN_SIGNS):
             cleaned.append(text)
         elif len(text) > LONG:
+            import polars as pl
+
             cleaned += _cleaned(pl.Series([text])).to_list()
         else:
             text = _ampersand.sub("&", text)

@@ -60,8 +60,10 @@ def as_texts(texts: Any) -> "pl.Series":
 
 def lowered(texts: list[str]) -> list[str] | None:
     """Return texts in lower case as polars has it; None where Python would have it otherwise."""
-    odd = any(not text.isascii() and not _odd_letters().isdisjoint(text) for text in texts)
-    return None if odd else [text.lower() for text in texts]
+    for text in texts:
+        if not text.isascii() and not _odd_letters().isdisjoint(text):
+            return None
+    return [text.lower() for text in texts]
 
 
 @cache
