@@ -23,7 +23,7 @@ import sklearn.utils  # noqa: F401
 from opelda import TopicModel, load
 from opelda.cli import main
 from opelda.cli._app import with_commands
-from opelda.corpus import Vocabulary, _counting, _duplicates, _read, stream  # noqa: F401
+from opelda.corpus import Vocabulary, _counting, _read, stream  # noqa: F401
 from opelda.corpus.sources import _followed
 from opelda.errors import InputError
 from opelda.learning.persistence._stored_model import CHECKPOINT_FILE as FILE
