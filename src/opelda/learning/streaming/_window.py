@@ -225,14 +225,17 @@ class Window:
         former, self.parts = self.parts, []
         for part in former:
             rows, words = part.rows, part.rows.words.copy()
-            found = np.flatnonzero(np.take(gone, words, mode="clip"))
-            words[found] = FORGOTTEN
-            self.n_tokens -= int(tokens_of(rows.counts[found]).sum())
+            for first in range(0, len(words), 1 << 16):  # pieces that fit the cache
+                piece = words[first : first + (1 << 16)]
+                found = np.flatnonzero(np.take(gone, piece, mode="clip"))
+                self.n_tokens -= int(tokens_of(rows.counts[first + found]).sum())
+                piece[found] = FORGOTTEN
             rows = Rows(rows.indptr, words, rows.counts)
             self.parts.append(Assignments(rows, part.topics))
         cells = self.outside.cells
-        of_row = np.take(gone, np.arange(cells.shape[0]), mode="clip")
-        counts = np.where(np.repeat(of_row, np.diff(cells.indptr)), 0, cells.data)
+        counts = cells.data.copy()
+        for row in np.flatnonzero(gone[: cells.shape[0]]).tolist():
+            counts[cells.indptr[row] : cells.indptr[row + 1]] = 0
         parts = counts, cells.indices, cells.indptr
         self.outside = TokenCounts(sparse.csr_array(parts, shape=cells.shape), FRACTION_SHIFT)
         return self
