@@ -1,6 +1,7 @@
 """The command line."""
 
 import os
+import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -24,16 +25,15 @@ def main(args: "Sequence[str] | None" = None) -> int:
     opelda ...
     0
     """
-    # before NumPy is imported: threads of BLAS wait busily, which doubled the CPU time of `topics`
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    if "topics" in (sys.argv if args is None else args)[:2]:
+        # before NumPy is imported: threads of BLAS wait busily, which doubled the CPU time
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         # within the block: the import takes a while, and Ctrl-C may strike
         from opelda.cli._app import run
 
         return run(args)
     except KeyboardInterrupt:
-        import sys
-
         print("opelda: stopped.", file=sys.stderr)
         return 130
 

@@ -17,8 +17,8 @@ def kept(infer: Infer, rows: Rows, task: Task, wanted: Wanted) -> Solution:
     """Infer, and replace mixtures that are not proved to have the accuracy by exact ones.
 
     Where bounds are to be close, the exact mixture is found of all others, too, for
-    L(q) - L(theta) = (L(q) - L(best)) + (L(best) - L(theta)), and the first is at most the best
-    mixture's own bound. (Not where the prior counts: exact mixtures take long then.)
+    L(q) - L(theta) = (L(q) - L(best)) + (L(best) - L(theta)), and the first is at most the bound
+    of the best. (Not where the prior counts: exact mixtures take long then.)
     """
     close, alpha = wanted.close and wanted.certificate, task.alpha
     if task.accuracy is None and not close:
