@@ -108,13 +108,13 @@ def test_overview_is_renewed_but_not_under_somebodys_hand(learner, open_page):
     page.mouse.move(5, 5)
     page.wait_for_timeout(2100)  # topics are looked at no more often
     learn(100, 200)
-    page.wait_for_function("() => document.querySelector('.lede').textContent.includes('200 doc')")
+    page.wait_for_function("() => document.querySelector('.lede')?.textContent.includes('200 doc')")
     page.evaluate("scrollTo(0, document.body.scrollHeight)")
     page.wait_for_timeout(300)
     page.evaluate("window.n = 0; addEventListener('scroll', () => { n += 1; })")
     page.wait_for_timeout(2100)
     learn(200, 300)
-    page.wait_for_function("() => document.querySelector('.lede').textContent.includes('300 doc')")
+    page.wait_for_function("() => document.querySelector('.lede')?.textContent.includes('300 doc')")
     page.wait_for_timeout(300)
     assert page.evaluate("n") == 0  # nothing moved
     page.focus(".map")
@@ -124,7 +124,7 @@ def test_overview_is_renewed_but_not_under_somebodys_hand(learner, open_page):
     assert "300 documents" in page.inner_text(".lede")
     page.click("nav >> text=Topics")
     page.click("nav >> text=Overview")  # a heading that gets the focus is nobody's hand
-    page.wait_for_function("() => document.querySelector('.lede').textContent.includes('400 doc')")
+    page.wait_for_function("() => document.querySelector('.lede')?.textContent.includes('400 doc')")
 
 
 def test_focus_is_not_taken_away(stream, open_page):
