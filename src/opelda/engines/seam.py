@@ -1,6 +1,6 @@
-"""What engines and what runs on them say to each other: settings, tasks, rules, and `Engine`.
+"""The seam between engines and methods, rules and learners: settings, tasks, results, `Engine`.
 
-The one module of engines that methods, rules and learners import from.
+Methods, rules and learners import from no other module of engines.
 """
 
 from collections.abc import Callable, Iterator
