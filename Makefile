@@ -1,21 +1,42 @@
-# make demo | test | test-heavy | test-seeds | test-reproduction | test-asan | test-tsan | fuzz | cross | test-aarch64 | test-page | test-spark | test-cuda | page | lint | sdist | wheels | docs | bench | bench-peers | bench-streams | figures | reproduce; each does its own set-up.
+# make demo | check | test | test-all | test-rest | durations | mutants | test-heavy | test-seeds | test-reproduction | test-asan | test-tsan | fuzz | cross | test-aarch64 | test-page | test-spark | test-cuda | page | lint | sdist | wheels | docs | bench | bench-peers | bench-streams | figures | reproduce; each does its own set-up.
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 INSTALL := install --quiet --disable-pip-version-check
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard native/*.?pp native/text/*.?pp)
 
-.PHONY: demo test test-heavy test-seeds test-reproduction test-asan test-tsan fuzz cross test-aarch64 test-page test-spark test-cuda page lint bench bench-peers bench-streams figures reproduce sdist wheels wheel test-installed docs clean
+.PHONY: demo check test test-all test-rest durations mutants test-heavy test-seeds test-reproduction test-asan test-tsan fuzz cross test-aarch64 test-page test-spark test-cuda page lint bench bench-peers bench-streams figures reproduce sdist wheels wheel test-installed docs clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed
 	@mkdir -p build
 	$(BIN)/opelda demo --report build/demo.html
 
-# (tests start hundreds of processes, which would compile all modules where Python may not keep them)
+# Three tiers, by measured duration: `check` in 2 minutes on two cores, `test` in 6, `test-all` runs all that can be
+# tested without a GPU. (Modules are compiled first: hundreds of processes would each do so where none may be written.)
+PYTEST = $(BIN)/python -m compileall -q src && $(BIN)/python -m pytest -n auto --dist worksteal -m "not heavy and not cuda"
+check: $(VENV)/.installed-test
+	$(PYTEST) --tier check
+
 test: $(VENV)/.installed-test
-	$(BIN)/python -m compileall -q src
-	$(BIN)/python -m pytest -n auto --dist worksteal -m "not heavy"
+	$(PYTEST) --tier test
+
+test-rest: $(VENV)/.installed-test
+	$(PYTEST) --tier all --only-tier
+
+test-all: test
+	$(MAKE) --no-print-directory test-rest test-reproduction
+	$(MAKE) --no-print-directory -j2 --output-sync=target SHORT=1 test-spark test-asan test-tsan cross
+	$(MAKE) --no-print-directory test-page docs
+
+# the table from which the tiers follow
+durations: $(VENV)/.installed-test
+	$(PYTEST) --measure
+
+# How many of 100 mutants a tier catches, and which lines it executes: TIER=check or test.
+mutants: $(VENV)/.installed-mutants
+	COVERAGE_FILE=build/coverage-$(TIER) $(PYTEST) --tier $(TIER) --cov=opelda --cov-context=test --cov-report=term:skip-covered
+	$(BIN)/python -m tests.mutants --tier $(TIER)
 
 test-heavy: $(VENV)/.installed-test
 	HYPOTHESIS_PROFILE=heavy $(BIN)/python -m pytest -n auto --dist worksteal --products
@@ -253,6 +274,10 @@ $(VENV)/.installed-reproduction: $(VENV)/bin/pip $(SOURCES) | compiler
 
 $(VENV)/.installed-lint: $(VENV)/.installed-test
 	$(BIN)/pip $(INSTALL) -e '.[lint]'
+	@touch $@
+
+$(VENV)/.installed-mutants: $(VENV)/.installed-test
+	$(BIN)/pip $(INSTALL) -e '.[mutants]'
 	@touch $@
 
 $(VENV)/.installed-page: $(VENV)/.installed-test

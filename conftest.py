@@ -1,26 +1,41 @@
-"""What all tests share: Hypothesis profiles (a long one for `make test-heavy`), seeds, pictures."""
+"""What all tests share: tiers, Hypothesis profiles, seeds, pictures.
 
+`make check` runs the tier "check", `make test` that and the tier "test", `make test-all` all three.
+A test's tier follows from tests/durations.json, which `make durations` measures.
+"""
+
+import json
 import math
 import os
+import random
 import re
 import signal
+import sys
 from collections import defaultdict
 from itertools import combinations
+from pathlib import Path
 
 os.environ.setdefault("SCIPY_ARRAY_API", "1")  # or scikit-learn leaves out one of its checks
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-for name, examples in (("short", 25), ("heavy", 1000)):
+TABLE = Path(__file__).parent / "tests/durations.json"
+# Seconds that the items of one function may take together in a tier: of a function that takes
+# longer, a sample of its items is in the tier, and none where a single item takes longer.
+LIMITS = {"check": 0.5, "test": 2.5, "all": math.inf}
+WHOLE = {  # in the tier "test", however long they take
+    "tests/learning/test_estimators.py::test_scikit_learn_checks",
+    "tests/test_docs_text.py::test_first_pages",
+}
+
+for name, examples in (("check", 5), ("short", 25), ("heavy", 1000)):
     settings.register_profile(
         name,
         max_examples=examples,
         deadline=None,  # the machine may be busy
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
     )
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "short"))
-
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # of what a shell runs in the background
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -29,6 +44,60 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # of what a shell runs in
 def pytest_addoption(parser):
     parser.addoption("--seeds", type=int, help="tests that hold for any seed, with so many")
     parser.addoption("--products", action="store_true", help="all combinations of parameters")
+    parser.addoption("--tier", choices=LIMITS, help="tests of this tier and of those before it")
+    parser.addoption("--only-tier", action="store_true", help="tests of this tier alone")
+    parser.addoption("--measure", action="store_true", help="write tests/durations.json")
+
+
+def pytest_configure(config):
+    profile = "check" if config.getoption("--tier") == "check" else "short"
+    settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", profile))
+    if config.getoption("--measure"):
+        config.pluginmanager.register(Durations(), "durations")
+
+
+class Durations:
+    """Seconds of each test function, and which functions start processes."""
+
+    def __init__(self):
+        self.seconds, self.starting, self.is_starting = defaultdict(float), set(), False
+        sys.addaudithook(self.watch)
+
+    def watch(self, event, arguments):
+        self.is_starting |= event in ("subprocess.Popen", "os.fork", "os.posix_spawn")
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item):
+        self.is_starting = False
+        return (yield)
+
+    def pytest_runtest_teardown(self, item):
+        item.user_properties.append(("starts a process", self.is_starting))
+
+    def pytest_runtest_logreport(self, report):
+        name = report.nodeid.partition("[")[0]
+        self.seconds[name] += report.duration
+        if ("starts a process", True) in map(tuple, report.user_properties):
+            self.starting.add(name)
+
+    def pytest_sessionfinish(self, session):
+        if not hasattr(session.config, "workerinput"):
+            table = {
+                "seconds": {name: round(s, 1) for name, s in self.seconds.items() if s >= 0.2},
+                "processes": sorted(self.starting),
+            }
+            TABLE.write_text(json.dumps(table, indent=0, sort_keys=True) + "\n")
+
+
+def in_tier(tier, name, items, table):
+    """Return the items of a function that are in a tier or in one before it."""
+    if tier == "all" or (tier == "test" and name in WHOLE):
+        return items
+    if tier == "check" and (name in table["processes"] or name in WHOLE):
+        return []
+    seconds = table["seconds"].get(name, 0)
+    n_items = min(len(items), int(len(items) * LIMITS[tier] / max(seconds, 0.1)))
+    return random.Random(name).sample(items, n_items)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -45,17 +114,26 @@ def is_for_seeds(mark):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Select tests, and begin with the longest, or one process ends with them alone."""
-    items.sort(key=lambda item: "test_docs_text" not in item.nodeid)
+    """Select tests, and begin with the longest modules, or one process ends with them alone."""
+    table = json.loads(TABLE.read_text()) if TABLE.exists() else {"seconds": {}, "processes": []}
+    modules, groups = defaultdict(float), defaultdict(list)
+    for name, seconds in table["seconds"].items():
+        modules[name.partition("::")[0]] += seconds
+    items.sort(key=lambda item: -modules[item.nodeid.partition("::")[0]])
+    for item in items:
+        groups[item.nodeid.partition("[")[0], "cuda" in item.keywords].append(item)
     if config.getoption("--seeds"):
         chosen = {item for item in items if any(map(is_for_seeds, item.own_markers))}
     elif config.getoption("--products"):
         return
     else:
-        groups = defaultdict(list)
-        for item in items:
-            groups[item.nodeid.partition("[")[0], "cuda" in item.keywords].append(item)
-        chosen = {item for group in groups.values() for item in covering(group)}
+        tier, chosen = config.getoption("--tier") or "all", set()
+        for (name, _), group in groups.items():
+            group, tiers = covering(group), list(LIMITS)
+            chosen.update(in_tier(tier, name, group, table))
+            if config.getoption("--only-tier"):
+                before = tiers[tiers.index(tier) - 1]
+                chosen.difference_update(in_tier(before, name, group, table))
     config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
     items[:] = [item for item in items if item in chosen]
 

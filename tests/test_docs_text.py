@@ -16,8 +16,8 @@ from opelda.cli import main
 from opelda.cli.commands._docstrings import docstrings
 
 ROOT = Path(__file__).parent.parent
+FIRST = ("README.md", "docs/tutorial.md")
 PAGES = (
-    "README.md",
     "docs/text.md",
     "docs/streams.md",
     "docs/looking.md",
@@ -26,7 +26,6 @@ PAGES = (
     "docs/tidying.md",
     "docs/covariates.md",
     "docs/report.md",
-    "docs/tutorial.md",
     *sorted(str(page.relative_to(ROOT)) for page in (ROOT / "docs/howto").glob("*.md")),
     *sorted(str(page.relative_to(ROOT)) for page in (ROOT / "docs/from").glob("*.md")),
 )
@@ -100,6 +99,11 @@ def run_bash(block, folder):
     assert "Traceback" not in run.stderr
 
 
+@pytest.mark.parametrize("page", FIRST)
+def test_first_pages(page, folder):
+    test_blocks_run_in_order_and_print_what_their_comments_say(page, folder)
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_blocks_run_in_order_and_print_what_their_comments_say(page, folder):
     names = {"__name__": "page"}
@@ -123,7 +127,7 @@ def test_no_block_of_any_page_goes_unrun():
     """Blocks of other kinds are output; indented ones are trees and formulas."""
     for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
         kinds = set(re.findall(r"^```(\w*)\n", page.read_text(encoding="utf-8"), re.MULTILINE))
-        with_shell = str(page.relative_to(ROOT)) in PAGES
+        with_shell = str(page.relative_to(ROOT)) in FIRST + PAGES
         allowed = {"python", "text"} | ({"sh"} if with_shell else set())
         if page.parent.name == "from":  # what others' users write
             allowed.add("py")

@@ -42,7 +42,6 @@ def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
-@pytest.mark.heavy
 @parametrize_with_checks(OTHERS)
 def test_scikit_learn_checks_of_the_others(estimator, check):
     check(estimator)

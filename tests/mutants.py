@@ -1,0 +1,117 @@
+"""How many mutants a tier of the tests catches: `make mutants TIER=check`.
+
+Cosmic Ray makes the mutants. tests/mutants.json holds a sample of 100; `--draw` draws another one.
+Only tests that execute a mutated line are run for it, as a run under coverage.py recorded them.
+"""
+
+import argparse
+import json
+import random
+import re
+import sys
+from collections import defaultdict
+from itertools import takewhile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SAMPLE = Path(__file__).with_suffix(".json")
+SELECTED = ROOT / "build/mutant-tests.json"
+# a GPU and Java have targets of their own
+LEFT_OUT = re.compile(r"src/opelda/(engines/cuda|spark)/|.*(_docstrings|demo).py")
+# `|` stands in annotations; `is` does what `==` does for small numbers and short strings
+OPERATORS = re.compile(r"core/(?!ReplaceBinaryOperator_BitOr|.*_Is(Not)?$)")
+
+
+def draw(n_mutants, seed):
+    """Write a sample of places in the code, with one mutant for each."""
+    from cosmic_ray.commands.init import _all_work_items
+
+    modules = [path for path in sorted((ROOT / "src").rglob("*.py"))]
+    modules = [path.relative_to(ROOT) for path in modules]
+    places = defaultdict(list)
+    for item in _all_work_items([m for m in modules if not LEFT_OUT.match(str(m))], {}):
+        (mutation,) = item.mutations
+        if OPERATORS.match(mutation.operator_name):
+            places[str(mutation.module_path), mutation.start_pos].append(mutation)
+    chance, sample = random.Random(seed), []
+    for module, start in sorted(chance.sample(sorted(places), n_mutants)):
+        mutation = chance.choice(places[module, start])
+        line = (ROOT / module).read_text().splitlines()[start[0] - 1].strip()
+        name, occurrence = mutation.operator_name, mutation.occurrence
+        sample.append({"module": module, "operator": name, "occurrence": occurrence, "line": line})
+    SAMPLE.write_text(json.dumps(sample, indent=1) + "\n")
+
+
+def run(tier, numbers):
+    """Test each mutant of the sample; print its fate."""
+    import coverage
+    from cosmic_ray.mutating import mutate_and_test
+    from cosmic_ray.work_item import MutationSpec, TestOutcome, WorkerOutcome
+
+    data = coverage.CoverageData(str(ROOT / f"build/coverage-{tier}"))
+    data.read()
+    caught, survivors = 0, []
+    sample = json.loads(SAMPLE.read_text())
+    for number, mutant in enumerate(sample):
+        if numbers and number not in numbers:
+            continue
+        module = ROOT / mutant["module"]
+        lines = module.read_text().splitlines()
+        found = [n for n, line in enumerate(lines, 1) if line.strip() == mutant["line"]]
+        contexts = data.contexts_by_lineno(mutant["module"])
+        # of what is executed by an import, all tests of the module
+        runs = [c for n in found for c in contexts.get(n, ()) if c] or sum(contexts.values(), [])
+        tests = {context.partition("|")[0] for context in runs} - {""}
+        SELECTED.write_text(json.dumps({"module": mutant["module"], "tests": sorted(tests)}))
+        mutation = MutationSpec(
+            module_path=module,
+            operator_name=mutant["operator"],
+            occurrence=mutant["occurrence"],
+            start_pos=(1, 0),
+            end_pos=(1, 1),
+        )
+        files = sorted({test.partition("::")[0] for test in tests}) or ["tests"]
+        files.sort(key=lambda file: -closeness(file, mutant["module"]))
+        command = (
+            f"{sys.executable} -m pytest -x -q -p no:cacheprovider -p tests.mutants "
+            f"--tier {tier} -m 'not heavy' {' '.join(files)}"
+        )
+        result = mutate_and_test([mutation], command, 900)
+        if result.worker_outcome == WorkerOutcome.NO_TEST:
+            sys.exit(f"{module} changed: draw another sample (--draw)")
+        is_caught = result.test_outcome != TestOutcome.SURVIVED
+        caught += is_caught
+        print(f"{number:3} {'caught  ' if is_caught else 'SURVIVED'} {len(tests):5} tests", end=" ")
+        print(mutant["module"], mutant["operator"], "|", mutant["line"], flush=True)
+        if not is_caught:
+            survivors.append(number)
+    print(f"{caught} of {caught + len(survivors)} mutants caught; survivors: {survivors}")
+
+
+def closeness(test, module):
+    """Return how many folders a test file and a module have in common."""
+    folders = zip(test.split("/")[1:], module.split("/")[2:], strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], folders))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items):
+    """As a plugin of pytest: keep the tests that execute the mutated line."""
+    found = json.loads(SELECTED.read_text())
+    tests, module = set(found["tests"]), found["module"]
+    items[:] = [item for item in items if not tests or item.nodeid in tests]
+    items.sort(key=lambda item: -closeness(item.nodeid.partition("::")[0], module))
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tier", default="check")
+    parser.add_argument("--draw", type=int, metavar="SEED")
+    parser.add_argument("numbers", type=int, nargs="*", help="of mutants; all by default")
+    arguments = parser.parse_args()
+    if arguments.draw is not None:
+        draw(100, arguments.draw)
+    else:
+        run(arguments.tier, arguments.numbers)
