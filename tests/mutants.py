@@ -10,7 +10,7 @@ import random
 import re
 import sys
 from collections import defaultdict
-from itertools import takewhile
+from itertools import chain, takewhile
 from pathlib import Path
 
 import pytest
@@ -62,7 +62,7 @@ def run(tier, numbers):
         found = [n for n, line in enumerate(lines, 1) if line.strip() == mutant["line"]]
         contexts = data.contexts_by_lineno(mutant["module"])
         # of what is executed by an import, all tests of the module
-        runs = [c for n in found for c in contexts.get(n, ()) if c] or sum(contexts.values(), [])
+        runs = [c for n in found for c in contexts.get(n, ()) if c] or chain(*contexts.values())
         tests = {context.partition("|")[0] for context in runs} - {""}
         SELECTED.write_text(json.dumps({"module": mutant["module"], "tests": sorted(tests)}))
         mutation = MutationSpec(
@@ -78,7 +78,7 @@ def run(tier, numbers):
             f"{sys.executable} -m pytest -x -q -p no:cacheprovider -p tests.mutants "
             f"--tier {tier} -m 'not heavy' {' '.join(files)}"
         )
-        result = mutate_and_test([mutation], command, 900)
+        result = mutate_and_test([mutation], command, 300)
         if result.worker_outcome == WorkerOutcome.NO_TEST:
             sys.exit(f"{module} changed: draw another sample (--draw)")
         is_caught = result.test_outcome != TestOutcome.SURVIVED

@@ -2,15 +2,17 @@
 
 import csv
 import io
+import json
 import re
 import shutil
 
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
+from opelda.cli._terminal import safe_json
 from opelda.corpus.formats._writing import safe_cell
 
 FORMULAS = ["=cmd|' /C calc'!A0", "+1", "-1.5", "@a", "\tx", "\rx", "'a", "a\x1b[31m\x9b"]
@@ -77,3 +79,13 @@ def test_every_cell_can_be_read_back_and_is_safe(text):
     assert read_cell(cell) == text
     assert not re.match(r"[=+\-@\t\r]", cell)
     assert not re.search(r"[\x00-\x1f\x7f-\x9f]", cell)
+
+
+@given(st.text(st.characters(), max_size=5), st.sampled_from(["utf-8", "ascii", None]))
+@example("\ud800\udfff\x9b", "utf-8")
+def test_json_on_a_terminal_is_printable_and_means_the_same(text, encoding):
+    shown = safe_json(json.dumps(text, ensure_ascii=False), encoding)
+    assert shown.isprintable()
+    assert shown.isascii() or encoding != "ascii"
+    spelled = re.sub("[\ud800-\udfff]", lambda found: f"\\u{ord(found[0]):04x}", text)
+    assert json.loads(shown) == spelled

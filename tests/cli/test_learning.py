@@ -1,6 +1,7 @@
 """`opelda fit` learns what the library learns, option by option, and says what it does."""
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -225,3 +226,32 @@ def test_nobody_watches(monkeypatch):
     monkeypatch.setattr(VERBOSITY, "quiet", False)
     assert learning_display() is None
     assert learning_display(lines=True) is not None
+
+
+def test_suggested_commands_read_the_documents_in_the_same_way(cli, texts, tmp_path):
+    rows = "".join(f"{n},{text},café\n" for n, text in enumerate(texts))
+    (tmp_path / "t.csv").write_text("id,body,note\n" + rows, encoding="latin-1")
+    how = ("--text-column", "body", "--encoding", "latin-1")
+    done = cli("fit", "t.csv", *how, "-k", 3, "--preset", "fast", "-o", "m.opelda")
+    assert done.code == 0, done.err
+    commands = re.findall("`opelda (.*?)`", done.err.splitlines()[-1])
+    assert len(commands) == 3
+    for command in commands:
+        assert cli(*command.split()).code == 0, command
+        assert ("t.csv" in command) == (" ".join(how) in command)
+        assert "--format" not in command
+
+
+def test_the_default_number_of_topics_is_questioned_for_few_documents(cli, texts, tmp_path):
+    enough = 50 * TopicModel().n_components
+    for n_docs, is_noted in ((enough - 1, True), (enough, False), (enough + 1, False)):
+        (tmp_path / "t.txt").write_text("\n".join((texts * enough)[:n_docs]))
+        done = cli("fit", "t.txt", "--preset", "fast", "-o", "m.opelda")
+        assert ("many topics for so few documents" in done.err) == is_noted, n_docs
+
+
+def test_a_path_is_shown_whole_in_a_narrow_terminal(cli, model_file, tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "40")
+    path = tmp_path / ("long" * 20)
+    path.write_bytes(model_file.read_bytes())
+    assert path.name in cli("info", path).out

@@ -24,6 +24,7 @@ def test_what_is_found_is_what_python_finds(cli, folder, texts, monkeypatch):
     for args, wanted in (
         (("oven", "jury"), search(model, texts, "oven jury", n=3)),
         (("--topic", 1), search(model, texts, topic=1, n=3)),
+        (("--topic", 0), search(model, texts, topic=0, n=3)),
         (("oven", "--topic", 1), search(model, texts, "oven", topic=1, n=3)),
         (("--like", "like.txt"), nearest(model, texts, "a comet and a planet", n=3)),
         (("--like", "comet planet"), nearest(model, texts, "comet planet", n=3)),

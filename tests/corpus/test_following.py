@@ -11,6 +11,9 @@ import pytest
 from scipy import sparse
 
 from opelda.corpus import Vocabulary, stream
+from opelda.corpus.formats import Options
+from opelda.corpus.formats._input import Input
+from opelda.corpus.formats.texts import file_blocks
 from opelda.corpus.sources import _followed
 from opelda.errors import InputError
 
@@ -215,3 +218,14 @@ def test_a_file_that_was_replaced_is_read_from_its_beginning(tmp_path):
     (tmp_path / "new.txt").rename(path)
     assert next(batches).X.sum(axis=0).tolist() == [0, 5]
     assert next(batches).X.sum(axis=0).tolist() == [0, 5]
+
+
+def test_a_folder_read_to_its_end_has_nothing_left(tmp_path):
+    for name in "abc":
+        (tmp_path / f"{name}.txt").write_text("tea for two\n\nand cake")
+    options = Options(block_size=2)
+    blocks = list(file_blocks(Input.of(tmp_path), options))
+    assert [len(block) for block in blocks] == [2, 1]
+    for n, block in enumerate(blocks):
+        left = file_blocks(Input.of(tmp_path), options, block.position)
+        assert [len(rest) for rest in left] == [len(rest) for rest in blocks[n + 1 :]]

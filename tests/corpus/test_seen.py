@@ -180,3 +180,10 @@ def test_all_before_a_bad_line_of_a_pipe_is_given(format, n_good):
     with pytest.raises(InputError, match=f"line {n_good + 1 + bool(header)}"):
         sizes.extend(batch.X.shape[0] for batch in stream(data, format=format, batch_size=4))
     assert sizes == [4] * (n_good // 4) + [n_good % 4] * (n_good % 4 > 0)
+
+
+def test_large_arrays_that_differ_in_one_element_have_different_keys():
+    counts = np.zeros((50, 50))
+    other = counts.copy()
+    other[25, 25] = 1
+    assert item_key(counts) == item_key(counts.copy()) != item_key(other)

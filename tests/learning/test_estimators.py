@@ -1,6 +1,5 @@
 """Every learner is a scikit-learn estimator."""
 
-import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from opelda import (
