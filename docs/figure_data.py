@@ -30,16 +30,16 @@ class Corpus(NamedTuple):
     topics: Array
 
 
-def generate(n_docs: int, n_tokens: int, seed: int, smoothing: float = 0.05) -> Corpus:
+def generate(n_docs: int, n_tokens: int, seed: int) -> Corpus:
     """Draw documents of a given length from LDA's own model.
 
-    Topics are sparse (Dirichlet 0.02), but a share of each, `smoothing`, is spread over all words:
-    the topics of a trained model usually give every word some probability.
+    Topics are sparse (Dirichlet 0.02), but a share of 5% of each is spread over all words: the
+    topics of a trained model usually give every word some probability.
     """
     rng = np.random.default_rng([seed, n_tokens])
     n_words = 2000
-    topics = (1 - smoothing) * rng.dirichlet(np.full(n_words, 0.02), N_TOPICS)
-    topics += smoothing / n_words
+    topics = 0.95 * rng.dirichlet(np.full(n_words, 0.02), N_TOPICS)
+    topics += 0.05 / n_words
     theta = rng.dirichlet(np.full(N_TOPICS, ALPHA), n_docs)
     words = theta @ topics
     counts = np.stack([rng.multinomial(n_tokens, p / p.sum()) for p in words])
@@ -63,14 +63,12 @@ def printed_algorithm(corpus: Corpus, epsilon: float, n_iter: int, seed: int) ->
     return theta
 
 
-def measure_collapse(
-    n_docs: int = 300, n_seeds: int = 5, smoothing: float = 0.05
-) -> dict[str, Array]:
+def measure_collapse(n_docs: int = 300, n_seeds: int = 5) -> dict[str, Array]:
     """Return each schedule's mean L1 error to the true mixture, per length and seed."""
     errors = {name: np.zeros((len(LENGTHS), n_seeds)) for name in SCHEDULES}
     for i, n_tokens in enumerate(LENGTHS):
         for seed in range(n_seeds):
-            corpus = generate(n_docs, n_tokens, seed, smoothing)
+            corpus = generate(n_docs, n_tokens, seed)
             table = Topics(corpus.topics)
 
             def error(theta: Array, corpus: Corpus = corpus) -> float:

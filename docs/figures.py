@@ -1,4 +1,4 @@
-"""Draw the figures of docs/inference.md and print the numbers quoted there.
+"""Draw the figures of docs/inference.md and print their numbers.
 
     python docs/figures.py [--out DIR]
 
@@ -176,8 +176,6 @@ def main() -> None:
             tell(numbers)
     print("\nrate")
     print_rate(measure_rate())
-    print("\ncollapse, topics without smoothing")
-    print_collapse(measure_collapse(smoothing=0.0))
 
 
 if __name__ == "__main__":

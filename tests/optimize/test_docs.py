@@ -27,7 +27,7 @@ def heading(section):
 
 def test_every_code_block_of_the_page_states_its_output():
     assert [len(PAIR.findall(s)) for s in SECTIONS] == [s.count("```python") for s in SECTIONS]
-    assert len(SECTIONS) == 4
+    assert len(SECTIONS) == 3
 
 
 @pytest.mark.parametrize("section", SECTIONS, ids=heading)
