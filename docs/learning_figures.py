@@ -1,4 +1,4 @@
-"""Draw the figures of docs/learning.md and print the tables and numbers quoted there.
+"""Draw the figures of docs/learning.md and print their numbers as tables.
 
     python docs/learning_figures.py [--out DIR]
 

@@ -36,12 +36,11 @@ def drawn(figures, tmp_path_factory):
     return folder, printed.getvalue()
 
 
-def test_the_page_names_every_learner_and_every_field_of_a_report():
-    from dataclasses import fields
+def test_the_page_names_every_learner_and_every_rule():
+    from opelda.learning import LEARNERS
+    from opelda.learning._rules import RULES
 
-    from opelda.learning import LEARNERS, BatchReport
-
-    for name in [*LEARNERS, *(field.name for field in fields(BatchReport))]:
+    for name in [*LEARNERS, *(rule.__name__ for rule in RULES.values())]:
         assert f"`{name}`" in PAGE
 
 
@@ -64,10 +63,14 @@ def test_pictures_are_what_the_script_draws(picture, drawn, check_picture):
 
 def test_page_quotes_the_script(drawn):
     lines = drawn[1].splitlines()
-    rows = [line for line in lines if re.match(r"\| [\dA-Z]", line)]
-    assert len(rows) == 19 + 1  # the first is the header of the largest table
-    assert [row for row in rows if row not in PAGE] == []
     assert lines[-1].split(": ")[1] in PAGE
+    section = PAGE.split("## What the settings do")[1].split("\n## ")[0]
+    quoted = re.findall(r"-\d\.\d{3}", section)
+    assert len(quoted) == 3
+    assert [score for score in quoted if score not in drawn[1]] == []
+    [kept] = [line for line in lines if line.startswith("| StreamingOPE, S = 1,000")]
+    assert re.findall(r"\((\d+)\)", kept) == ["14", "76"]
+    assert "76 instead of 14" in section
 
 
 def test_claims_about_the_measurements(figures):

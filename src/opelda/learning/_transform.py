@@ -75,7 +75,7 @@ class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which 
 
     @property
     def learning_curve_(self) -> list[tuple[int, float]]:
-        """At most 65 pairs of documents seen and a score, as of `score` (docs/learning.md)."""
+        """At most 65 pairs of documents seen and a score, as of `score`."""
         curve = self._learned().curve
         return [] if curve is None else list(curve.points)
 

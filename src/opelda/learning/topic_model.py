@@ -19,7 +19,7 @@ from opelda.learning._seeds import Seeds
 def preset_settings(preset: str, n_docs: int | None = None, n_topics: int = 1) -> dict[str, Any]:
     """Return the parameters of a preset, for a number of documents; None is a stream.
 
-    docs/learning.md has the measurements. Small collections have more passes and smaller batches.
+    docs/learning.md has them as a table. Small collections have more passes and smaller batches.
     Models with more than 500 topics, whose passes take longer than their sweeps, have fewer passes.
     """
     best, n_docs = preset == "best", 10**9 if n_docs is None else max(n_docs, 1)
