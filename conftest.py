@@ -97,7 +97,7 @@ def in_tier(tier, name, items, table):
         return []
     seconds = table["seconds"].get(name, 0)
     n_items = min(len(items), int(len(items) * LIMITS[tier] / max(seconds, 0.1)))
-    return random.Random(name).sample(items, n_items)
+    return random.Random(name).sample(items, len(items))[:n_items]
 
 
 @pytest.hookimpl(tryfirst=True)
