@@ -4,7 +4,7 @@
 
 For each collection: topics by Online-OPE, 1,000 documents set aside and split five times, then LPP
 (VB in double precision, and the compiled kernel) and NPMI (top ten words, training documents) here
-and by tests/metrics/independent.py in a process of its own. One line of JSON each.
+and by tests/metrics/independent.py in a separate process. One line of JSON each.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SCRIPT = Path(__file__).parents[1] / "tests" / "metrics" / "independent.py"
 
 
 def theirs(data: Data, topics: np.ndarray) -> dict[str, float]:
-    """Return what the script finds, from plain files."""
+    """Return the script's results for plain files."""
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         sparse.save_npz(place / "counts.npz", sparse.csr_matrix(data.train))
@@ -52,7 +52,7 @@ def main() -> None:
     parser.add_argument("corpora", nargs="+", type=Path)
     parser.add_argument("--text-column", action="append")
     parser.add_argument("--topics", type=int, default=100)
-    parser.add_argument("--limit", type=int, help="first so many documents only")
+    parser.add_argument("--limit", type=int, help="first N documents only")
     options = parser.parse_args()
     settings = Settings(n_topics=options.topics)
     for path in options.corpora:

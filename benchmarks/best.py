@@ -4,11 +4,11 @@
                               [--before OLD/bin/python] [--iterations 50 200 500] [--topics 100]
                               [--threads 2]
 
-Every fit is a process of its own, one after the other; only learning is timed, not
+Every fit has its own process, in sequence; only learning is timed, not
 reading, nor what tomotopy needs to take documents over. LPP is of 1,000 held-out documents or fewer
 (VB, five splits of 70:30), NPMI of ten words a topic in the training documents, diversity the share
 of distinct words among 25 a topic. Settings of `TopicModel` were chosen on arXiv abstracts, Reddit
-titles and Debian's descriptions; the other corpora were looked at for this table alone.
+titles and Debian's descriptions; the other corpora serve this table only.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def texts(name: str, data: Path) -> Iterator[str]:
 def fit(
     system: str, name: str, n_topics: int, seed: int, iterations: list[int], n_threads: int
 ) -> None:
-    """Learn topics and print a line of figures, or one each after so many iterations."""
+    """Learn topics and print a line of figures, or one for each number of iterations."""
     train, test = (
         sparse.csr_array(sparse.load_npz(CACHE / f"best-{name}-{part}.npz"))
         for part in ("train", "test")

@@ -3,7 +3,7 @@
     python benchmarks/bound_term.py [--words 102660] [--topics 100]
 
 VB stops when its bound hardly rises. The bound has a term over all K x V weights of the topics that
-does not change while a document is inferred. Code that computes it anew in every inner iteration
+does not change while a document is inferred. Code that computes it in every inner iteration
 pays for the whole vocabulary each time; this measures that price in NumPy, one thread.
 """
 

@@ -8,8 +8,8 @@
 generated: documents drawn from 5, 10, 20 and 40 topics; numbers from half to twice as many are
 tried, and how often each rule takes the true one is counted. The rule was chosen on other sizes,
 lengths and priors, and on seeds below 10; these are from 100 on. trust: twice and four times as
-many topics as the documents were drawn from; whether stability tells those that are true from the
-others (area under the ROC curve). labelled: what is advised beside the number whose topics agree
+many topics as the documents were drawn from; whether stability tells true topics from the
+others (area under the ROC curve). labelled: the advised number and the number whose topics agree
 best with the labels (normalised mutual information of each document's largest topic). time: the
 whole curve for Wikinews' 19,491 articles and for 28,000 arXiv abstracts.
 """
@@ -53,7 +53,7 @@ def drawn(setting: tuple, seed: int):
 
 
 def rules(found: Choice) -> dict[str, int]:
-    """Return what would be taken by each measure alone, and what is advised."""
+    """Return the choice of each measure alone, and the advice."""
 
     def largest(name: str) -> int:
         return max(found.table, key=lambda row: getattr(row, name)).n_topics
@@ -89,7 +89,7 @@ def generated(options: argparse.Namespace) -> None:
 
 
 def trust(options: argparse.Namespace) -> None:
-    """Print how well stability tells true topics from the others."""
+    """Print how well stability separates true topics from spurious ones."""
     from sklearn.metrics import roc_auc_score
 
     print("| fitted / true | AUC | stability of true topics | of the others | true ones found |")
@@ -117,7 +117,7 @@ def trust(options: argparse.Namespace) -> None:
 
 
 def documents(name: str, data: Path) -> tuple[list[str], list[str]]:
-    """Return texts and labels; of Reuters those of exactly one topic."""
+    """Return texts and labels; of Reuters, documents with exactly one topic."""
     if name == "bbc":
         with tarfile.open(data / "octis_small" / "octis-BBC-DBLP-M10.tar.xz") as files:
             lines = files.extractfile("./BBC_News/corpus.tsv").read().decode().splitlines()

@@ -2,8 +2,8 @@
 
     python benchmarks/compare.py OLD/bin/python NEW/bin/python --data DIR [--rounds 5] [--jobs 2]
 
-Each round measures every figure with one interpreter and then with the other, in turns, so that
-whatever else the machine does hits both alike; the best of the rounds counts, and the ratio of the
+Each round measures every figure with each interpreter alternately, so that
+other load on the machine affects both alike; the best of the rounds counts, and the ratio of the
 two. DIR holds arXiv's counts and abstracts.
 """
 
@@ -134,7 +134,7 @@ def rates_of_texts(table, texts, jobs):
 
 
 def files(learner):
-    """Return what it takes to save and load a model, and to print its topics."""
+    """Return the costs of saving and loading a model, and of printing its topics."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "m.opelda")
         started = perf_counter()

@@ -5,7 +5,7 @@
 KOS and NIPS from a folder that holds ``uci_kos`` and ``uci_nips``, and a generated file with the
 shape of the New York Times: 232 distinct words a document out of 102,660. Every file plain and
 as .gz, from the page cache, to one CSR matrix. The readers take turns; the best of the rounds
-counts. NumPy reads its file once, and not more of it than a million lines.
+counts. NumPy reads its file once, at most a million lines.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MOST_FOR_NUMPY = 1_000_000
 
 
 def generate(n_entries: int, seed: int = 0) -> sparse.csr_array:
-    """Draw documents of about 232 distinct words, the frequent ones in more of them."""
+    """Draw documents of about 232 distinct words, frequent words in more documents."""
     rng = np.random.default_rng(seed)
     n_docs = max(1, n_entries // 232)
     lengths = np.maximum(1, rng.gamma(2.2, 300 / 2.2, n_docs)).astype(np.int64)

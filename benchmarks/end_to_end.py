@@ -3,10 +3,10 @@
     python benchmarks/end_to_end.py --data DIR [--documents 100000] [--systems opelda gensim ...]
 
 DIR holds arXiv's abstracts-250k.parquet, counts-heldout-1k.npz and vocab.txt. The texts (title and
-abstract) lie in a file, a line each; every system reads the file, makes words of it (lower-cased,
-letters only, three and more, English stop words out, in 20 documents at least and 30% at most),
-learns 100 topics with all cores and saves. Each runs in a process of its own, one after the other,
-in the same run. The model is then scored on 1,000 held-out abstracts (log predictive probability of
+abstract) lie in a file, a line each; every system reads the file, splits it into words (lower
+case, three letters or more, without English stop words, in at least 20 documents and at most 30%),
+learns 100 topics with all cores and saves. Each runs in its own process, in sequence, in the same
+run. The model is then scored on 1,000 held-out abstracts (log predictive probability of
 held-out tokens, mixtures by VB, 70:30, five splits), which is not timed.
 """
 

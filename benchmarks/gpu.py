@@ -4,7 +4,7 @@
     python -m benchmarks.gpu --data counts-train-100k.npz counts-heldout-1k.npz --only best --cpu
 
 Documents are drawn from topics of Zipf's kind in PubMed's shape (141,043 words, 90 tokens), so that
-nothing has to be at hand, or are given: counts to learn from, and to predict. A line of JSON for
+no data is needed, or are given: counts to learn from, and to predict. A line of JSON for
 each figure. Kernels are compiled, and memory is taken, in a first run that is not counted. `copies
 s` is the time of all copies between host and GPU, each waited for, in a run of its own.
 """
@@ -199,7 +199,7 @@ def transform(X, options, say) -> None:
 
 
 def parts(X, options, say) -> None:
-    """The documents that topics begin with, and held-out scores, beside the processor's."""
+    """Initial documents of topics, and held-out scores, beside the processor's."""
     held, topics = X[:10_000], TopicModel(K, engine="cuda", random_state=0).fit(X[:50_000])
     for name in ("cuda", "cpu"):
         for n_topics in (K, 1000):
@@ -244,7 +244,7 @@ def auto(X, options, say) -> None:
 
 
 def huge(X, options, say) -> None:
-    """More than 2^31 entries: the same documents again and again have the same mixtures."""
+    """More than 2^31 entries: repeated documents have the same mixtures."""
     n_topics, tile = 20, X[:10_000]
     model = TopicModel(n_topics, engine="cuda", random_state=0).fit(tile)
     times = 2**31 // tile.nnz + 20

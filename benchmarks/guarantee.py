@@ -6,7 +6,7 @@
 For each collection and number of topics: the share of documents certified at 1, 0.1 and 0.01 nats,
 documents per second and core beside EM, VB, scikit-learn, gensim and a general solver of convex
 problems, the bound against the best mixture that an independent solver in double precision finds,
-and held-out prediction. With --figure: what methods lose, and what is known of it, against time.
+and held-out prediction. With --figure: the methods' losses and their bounds against time.
 Everything has the same topics and one core; best of several rounds in which all take their turn.
 """
 
@@ -32,7 +32,7 @@ from opelda.corpus import read
 from opelda.inference import CGS, CVB0, EM, FW, OPE, VB, Exact, Method, Topics, infer
 
 LOSSES = (1.0, 0.1, 0.01)
-N_CHECKED = 300  # documents that the independent solver sees; with many topics a tenth of them
+N_CHECKED = 300  # documents for the independent solver; a tenth with many topics
 N_SOLVED = 20  # documents that the general solver gets the time for
 
 
@@ -170,7 +170,7 @@ def of_peer(peer: Contender, X: sparse.csr_array) -> Callable[[], object]:
 
 
 def check_bounds(X: sparse.csr_array, table: Topics) -> None:
-    """Compare bounds with what the NumPy interior path, in double precision, finds."""
+    """Compare bounds with the optimum that the NumPy interior path finds in double precision."""
     best = infer(X, table, method="exact", engine="reference")
     rows = []
     for name, method in {"Exact, 0.01": Exact(), "OPE": OPE(), "EM": EM()}.items():
@@ -187,7 +187,7 @@ def check_bounds(X: sparse.csr_array, table: Topics) -> None:
 
 
 def predict(docs: Collection, table: Topics) -> None:
-    """Print how well the mixtures of 70% of the tokens predict the others, over three splits."""
+    """Print how well mixtures of 70% of the tokens predict the remaining 30%, over three splits."""
     methods: dict[str, dict] = {
         "EM": {"method": EM()},
         "VB": {"method": VB()},

@@ -3,7 +3,7 @@
     python benchmarks/inference.py --data DIR [--topics 100 1000] [--docs 8000]
 
 One run, same documents, same topics, one timed thing at a time: each contender runs several times
-in turn with the others, and its best time counts. Peers that are not installed are left out.
+alternately, and its best time counts. Peers that are not installed are left out.
 """
 
 from __future__ import annotations

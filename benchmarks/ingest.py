@@ -2,7 +2,7 @@
 
     python benchmarks/ingest.py --data DIR [--documents 250000] [--peers 20000]
 
-DIR holds arXiv's abstracts-250k.parquet. Every contender in a process of its own, one at a time, in
+DIR holds arXiv's abstracts-250k.parquet. Every contender has its own process, one at a time, in
 the same run: `opelda.corpus.read` on the Parquet file and on the same texts as lines, JSON lines
 and gzipped lines; `stream` in constant memory; scikit-learn's CountVectorizer and gensim's
 simple_preprocess + doc2bow on the first documents, texts in memory before their clock starts.
@@ -124,7 +124,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         size = apart(write_forms, path, options.documents, Path(folder))
         print(f"{options.documents:,} documents, {size:.0f} MB of text\n")
-        print("threads are those that count; reading and polars have their own\n")
+        print("threads: those of counting; reading and polars have their own\n")
         best: dict[str, dict[str, Any]] = {}
         for _ in range(options.rounds):
             for name, target, file, n_docs, how in contenders(path, Path(folder), options):
@@ -136,7 +136,7 @@ def main() -> None:
 
 
 def contenders(path: Path, folder: Path, options: argparse.Namespace) -> list[tuple[Any, ...]]:
-    """Return everybody with what they are given, the peers between ours."""
+    """Return all systems with their inputs, the peers between ours."""
     everything, part = options.documents, options.peers
     ours: list[tuple[Any, ...]] = []
     for jobs in options.jobs:

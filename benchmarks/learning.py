@@ -2,10 +2,10 @@
 
     python benchmarks/learning.py --data DIR [--jobs 2] [--learners OnlineOPE MLOPE ...]
 
-Every learner in a process of its own: documents per second, seconds in the E- and M-steps, peak
-memory, and after so many documents the held-out log predictive probability (VB, 70:30, one split)
-and the topics' NPMI on the training documents. scikit-learn's partial_fit runs in between, so that
-the ratio is of one run.
+Every learner in its own process: documents per second, seconds in the E- and M-steps, peak
+memory, and after N documents the held-out log predictive probability (VB, 70:30, one split)
+and the topics' NPMI on the training documents. scikit-learn's partial_fit runs between them, so
+that the ratio belongs to the same run.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def learn(name: str, train: sparse.csr_array, held_out: sparse.csr_array, option
                 model.partial_fit(train[order[first : min(first + size, mark)]])
             at = mark % train.shape[0]
             memory = peak_memory() - before
-            # in a process of its own, so that the peak stays that of learning
+            # in a separate process, so that the peak stays that of learning
             apart(report, name, model, history, train, held_out, memory, options)
         order = np.random.default_rng([options["seed"], n_pass]).permutation(train.shape[0])
 
@@ -98,7 +98,7 @@ def report(name, model, history, train, held_out, memory, options) -> None:
 
 
 def apart(target, *arguments) -> None:
-    """Run a function in a process of its own."""
+    """Run a function in a separate process."""
     process = multiprocessing.get_context("fork").Process(target=target, args=arguments)
     process.start()
     process.join()

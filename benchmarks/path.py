@@ -3,7 +3,7 @@
     python benchmarks/path.py --data DIR [--docs 100000] [--jobs 2]
 
 Two settings: S = 1,000, kappa .6, tau 10, T = 20, and the paper's S = 5,000, kappa .9, tau 1,
-T = 50. Within an update the engine's calls are timed one by one; what is left of it is Python.
+T = 50. Within an update the engine's calls are timed one by one; the rest is Python.
 Last, reading and learning of the same file apart and together: what overlapping them gains.
 """
 

@@ -3,7 +3,7 @@
     python -m benchmarks.pubmed [--docs 8200000] [--jobs 2] [--out FILE]
 
 The documents are drawn from topics of Zipf's kind, part by part, and are gone when the part has
-been learned from. Drawing stops while learning goes on; the two have clocks of their own. A line of
+been learned from. Drawing stops while learning continues; each has its own clock. A line of
 JSON at every mark: seconds of both, documents per second of learning (all of `partial_fit`), the
 process's peak memory, and the log predictive probability of 1,000 documents of another seed.
 """

@@ -2,7 +2,7 @@
 
     python benchmarks/quality.py --data DIR [--topics 100]
 
-70% of a document's tokens are observed, the mixture is inferred from them, and the other 30% are
+70% of a document's tokens are observed, the mixture is inferred from them, and 30% are
 scored under it; same topics, same split for every method. The same with few tokens observed, and
 the methods' likelihoods with what their certificates leave open; transform.py has the speed.
 """

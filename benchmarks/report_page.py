@@ -2,8 +2,8 @@
 
     python benchmarks/report_page.py --data DIR [-k 20 100 1000]   (needs Chromium and playwright)
 
-DIR holds arxiv/abstracts-250k.parquet: 100,000 of its abstracts, with 100,000 words. Each number of
-topics has a process of its own, so that the largest memory is that page's.
+DIR holds arxiv/abstracts-250k.parquet: 100,000 abstracts with 100,000 words. Each number of
+topics has its own process, so that the largest memory is that page's.
 """
 
 import argparse

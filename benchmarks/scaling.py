@@ -5,7 +5,7 @@
 
 Online-OPE with the paper's settings on documents drawn from twenty topics. `cost`: E-step and
 M-step of an update of 5,000 documents, and `transform`, in microseconds a document, the best of
-three. `stages`: what a model of 10^6 words or of 10^4 topics takes at every stage of its life,
+three. `stages`: time and memory of a model of 10^6 words or 10^4 topics at every stage,
 seconds and memory. Every measurement is a line of JSON in FILE, and the figure is drawn from the
 lines alone.
 """
@@ -32,13 +32,13 @@ LARGE = ({"words": 1_000_000}, {"topics": 10_000})
 
 
 def documents(n_docs: int, distinct: int, words: int, seed: int = 0) -> sparse.csr_array:
-    """Draw documents with so many distinct words, on average."""
+    """Draw documents with that number of distinct words, on average."""
     from opelda.corpus._synthetic import draw_counts, owned_topics
 
     weight = (10.0 + np.arange(words)) ** -1.0
     cumulative = np.cumsum(owned_topics(weight, np.arange(words) % 20, 20), axis=1)
     n_tokens = float(distinct)
-    for _ in range(6):  # tokens that make so many words
+    for _ in range(6):  # tokens that give that number of words
         rng = np.random.default_rng([seed, 1])
         found = draw_counts(rng, rng.dirichlet(np.full(20, 0.1), 100), cumulative, n_tokens)
         n_tokens *= (distinct * 100 / found.nnz) ** 1.2
@@ -55,7 +55,7 @@ def learner(topics: int, threads: int):
 
 def measure_cost(sweep: str, topics: int, distinct: int, words: int) -> None:
     X = documents(2 * BATCH, distinct, words)
-    # topics that hardly differ yet are the worst case: the first update is not what is measured
+    # topics that hardly differ yet are the worst case: the first update is not measured
     model = learner(topics, 2).partial_fit(X[-FIRST:]).partial_fit(X[BATCH:])
     for threads in (1, 2):
         model.n_jobs = threads
@@ -87,7 +87,7 @@ def memory(what: str) -> float:
 
 
 def measure_stages(topics: int, distinct: int, words: int) -> None:
-    """Take a model through its life; the peak is above what was held when the stage began."""
+    """Measure each stage of a model; the peak is above the memory at the start of the stage."""
     import opelda
     from opelda.metrics import coherence as npmi
 
@@ -171,7 +171,7 @@ def say(**line) -> None:
 
 
 def apart(target, *arguments) -> None:
-    """Run a function in a process of its own, whose memory is its own."""
+    """Run a function in a separate process, with separate memory."""
     process = multiprocessing.get_context("fork").Process(target=target, args=arguments)
     process.start()
     process.join()
@@ -182,12 +182,12 @@ def apart(target, *arguments) -> None:
 def main() -> None:
     global OUT
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", type=Path, help="file of JSON lines, written anew")
+    parser.add_argument("--out", type=Path, help="file of JSON lines, overwritten")
     parser.add_argument(
         "--parts", nargs="+", choices=("cost", "stages"), default=("cost", "stages")
     )
     parser.add_argument("--figures", type=Path, help="folder for the figure")
-    parser.add_argument("--draw", type=Path, help="draw the lines of this file, measure nothing")
+    parser.add_argument("--draw", type=Path, help="draw the lines of this file without measuring")
     options = parser.parse_args()
     if options.draw is None:
         OUT = options.out

@@ -1,4 +1,4 @@
-"""A stream that runs for long, with all that runs beside one, in which nothing may grow.
+"""A long-running stream with a live page and a follower, without growing resources.
 
     python -m benchmarks.soak [--documents 100_000_000] [--looks 100] [--out FILE.jsonl]
                               [-- OPTIONS OF opelda stream]
@@ -8,8 +8,8 @@ words and drops others, checkpoints and the live page; this process follows the 
 every model that it finds, and reads the page at each look. A line of JSON a look: memory of both,
 open files and threads of the stream, files in the checkpoint folder, words of the newest model, the
 score. It ends with status 1 where something grew from the second to the last quarter of the looks,
-the score fell by more than 0.1 nats per token, a document was lost, or the follower did not come to
-the last model. Looks count once the window of documents is full, after 400,000 of them; until the
+the score fell by more than 0.1 nats per token, a document was lost, or the follower did not reach
+the last model. Looks count once the window is full, after 400,000 documents; until the
 vocabulary is full too, models grow with it, and the score falls, for rarer words are counted.
 """
 
@@ -33,7 +33,7 @@ PATIENCE = 60.0  # seconds for the page to answer
 
 
 class Beside:
-    """Follows the checkpoints in a thread of its own; reads the page when it is asked."""
+    """Follows the checkpoints in a separate thread; reads the page on request."""
 
     def __init__(self, last: int) -> None:
         self.last = last  # documents of the model with which following ends
@@ -45,7 +45,7 @@ class Beside:
         opelda.TopicModel(2, preset="fast").fit(["tea cake", "star moon"] * 5).transform(["tea"])
 
     def __call__(self, pid: int, checkpoint: Path) -> dict[str, float]:
-        """Return what is found at this moment."""
+        """Return the current measurements."""
         if self._follower is None:
             self._follower = threading.Thread(target=self._follow, args=[checkpoint], daemon=True)
             self._follower.start()
@@ -111,7 +111,7 @@ def faults(
     before, after = full[quarter : 2 * quarter] or full, full[-quarter:]
     found = []
     for name in ("peak_mb", "follower_mb", "files", "threads", "kept"):
-        # requests and writes come and go: one more file or thread is none that leaks
+        # requests and writes come and go: one more file or thread is not a leak
         most = max(look[name] for look in before) * most_growth + ("mb" not in name) * 2
         if max(look[name] for look in after) > most:
             found.append(f"{name} grew to {max(look[name] for look in after)}, above {most:g}.")

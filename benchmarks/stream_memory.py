@@ -1,15 +1,15 @@
-"""Memory of a stream without end: generated documents, ever new words, through `opelda stream -`.
+"""Memory of an endless stream: generated documents with new words, through `opelda stream -`.
 
     python -m benchmarks.stream_memory [--documents 10_000_000] [--rate 0] [--max-features 50_000]
                                        [--jobs 2] [--out FILE.jsonl] [-- OPTIONS OF opelda stream]
 
 Documents are texts of nine words on average, each on one of a hundred themes. Words are drawn by
-Zipf's law without an end, and every tenth document has one that never comes again: 70,000 distinct
+Zipf's law without an end, and every tenth document has a unique word: 70,000 distinct
 ones in the first 100,000 documents. They are written to the command's standard input, `--rate` of
 them a second (0: as fast as they are taken), and its memory is looked at from outside, a line of
 JSON a look: `peak_mb` is the largest since the look before, `waited` the seconds that the writer
 had to wait meanwhile. At the end every document that was written must have been learned from; and
-memory must be flat once the window of documents is full, after 400,000 of them. With a rate the
+memory must be flat once the window is full, after 400,000 documents. With a rate the
 last line also says how many seconds old documents were when a checkpoint first had them: the first
 one that was written (`first_age`), and the oldest (`oldest_age`).
 
@@ -68,7 +68,7 @@ def look(pid: int) -> dict[str, float]:
     lines = (place / "status").read_text().splitlines()
     found = {name: value for name, _, value in (line.partition(":") for line in lines)}
     now, peak = (int(found[name].split()[0]) / 1024 for name in ("VmRSS", "VmHWM"))
-    (place / "clear_refs").write_text("5")  # the peak begins anew
+    (place / "clear_refs").write_text("5")  # the peak is reset
     ticks = (place / "stat").read_text().rpartition(")")[2].split()[11:13]  # user, system
     seconds = sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
     return {
@@ -84,7 +84,7 @@ def ages(checkpoint: Path, written: list[float]) -> dict[str, float]:
     commits = [(int(n_docs), float(when)) for n_docs, when in map(str.split, lines)]
     found, done = [], 0
     for n_docs, when in commits:
-        if n_docs > done:  # the document written first is the oldest of them
+        if n_docs > done:  # the document written first is the oldest
             found.append(round(when - written[done], 2))
             done = n_docs
     return {"first_age": found[0], "oldest_age": max(found), "checkpoints": len(found)}
@@ -97,7 +97,7 @@ def measure(
     looks: int = 100,
     beside: Callable[[int, Path], dict[str, float]] = lambda pid, checkpoint: {},
 ) -> Iterator[dict[str, float]]:
-    """Give the command documents, and yield its memory as often, and what is found beside it."""
+    """Give the command documents; yield its memory and the figures of `beside` at intervals."""
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as said:
         checkpoint = Path(folder) / "live"
         command = [sys.executable, "-m", "opelda", "stream", "-", "--checkpoint", str(checkpoint)]

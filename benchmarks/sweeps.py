@@ -3,8 +3,8 @@
     python benchmarks/sweeps.py OLD/bin/python NEW/bin/python --data DIR [--topics 20 100]
 
 DIR holds arXiv's counts. Each build learns topics from the same abstracts and sweeps on one thread,
-in turns; a sweep is everything from topics to topics: laying out, drawing, counting, averaging.
-The prior is given, so that both draw alike: 0.02 a topic for 100, in sum 2 for any number of them.
+alternately; a sweep is everything from topics to topics: laying out, drawing, counting, averaging.
+The prior is given, so that both draw alike: 0.02 a topic for 100 topics, in sum always 2.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""What is lost by merging similar topics, and how many documents and topics are near copies.
+"""Losses from merging similar topics, and shares of near-duplicate documents and topics.
 
     python -m benchmarks.tidying topics --data DIR [--corpora newsgroups wikinews reuters debian]
     python -m benchmarks.tidying documents --data DIR [--corpora debian reddit wikinews reuters ...]
 
 Thresholds were chosen on the newsgroups and Wikinews (topics), and on Debian's descriptions, titles
-and Wikinews (documents); the others are reports.
+and Wikinews (documents); the other corpora are reports.
 """
 
 import argparse

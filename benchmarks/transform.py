@@ -4,9 +4,9 @@
 
 Every contender has the same topics and infers on one core. Documents per second: `transform` of
 the estimator (gensim: `inference`), best of several rounds in which all take their turn. LPP: 70%
-of the tokens of held-out documents are observed, the mixture is inferred from them and the other
-30% are scored under it, five splits. On long documents (arXiv abstracts) and on short ones (Reddit
-titles); generated ones without --data. Peers that are not installed are left out.
+of the tokens of held-out documents are observed, the mixture is inferred from them and the
+remaining 30% are scored under it, five splits. On long documents (arXiv abstracts) and on short
+ones (Reddit titles); generated ones without --data. Peers that are not installed are left out.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Contender:
 
 
 def fitted(model: OnlineOPE | TopicModel, topics: np.ndarray) -> OnlineOPE | TopicModel:
-    """Give an estimator topics that somebody else learned."""
+    """Give an estimator topics of another learner."""
     rows = np.ascontiguousarray(Topics(topics).components.T, np.float32)
     weights = CPUEngine(1).weights(HostWeights(rows, 1.0))
     model._state, model.n_features_in_ = State(weights, 0), topics.shape[1]
@@ -106,7 +106,7 @@ def gensim_lda(topics: np.ndarray) -> Contender:
 
 
 def peers(topics: np.ndarray) -> Iterator[Contender]:
-    """Give those that are installed."""
+    """Return the installed peers."""
     for make in (sklearn_lda, gensim_lda):
         try:
             yield make(topics)

@@ -1,4 +1,4 @@
-"""Tweets as they come, with and without their mark-up: what topics are made of, and reading time.
+"""Raw tweets with and without their mark-up: words of topics, and reading time.
 
     python -m benchmarks.web_texts --data shared/data --limit 8000 -k 20
 

@@ -2,7 +2,7 @@
 
     python -m benchmarks.peers [--data DIR] [--full] [--systems gensim ...] [--out FILE.jsonl]
 
-Every run is a process of its own. A line of JSON per checkpoint goes to --out; tables are printed
+Every run has its own process. A line of JSON per checkpoint goes to --out; tables are printed
 at the end, and plots of quality against seconds drawn beside the lines.
 """
 
@@ -63,7 +63,7 @@ def parsed() -> argparse.Namespace:
 
 
 def apart(run: Run, options: argparse.Namespace) -> None:
-    """Make a run in a process of its own; what goes wrong there ends that run only."""
+    """Make a run in a separate process; an error there ends only that run."""
     started = time.perf_counter()
     what = f"{run.system} ({run.label}) on {run.corpus}"
     process = multiprocessing.get_context("spawn").Process(

@@ -18,7 +18,7 @@ class Enough(Exception):  # noqa: N818  no error: it carries a run out of a syst
 
 @dataclass
 class Clock:
-    """A stopwatch; stopping one that stands, or starting one that runs, changes nothing."""
+    """A stopwatch; stopping it twice, or starting it twice, has no effect."""
 
     now: Callable[[], float] = time.perf_counter
     _before: float = 0.0
@@ -70,7 +70,7 @@ class Recorder:
     def __call__(
         self, documents: int, topics: Callable[[], Any], seconds: float | None = None
     ) -> None:
-        """Look at the topics after so many documents; `seconds` where the clock is another's."""
+        """Look at the topics after N documents; `seconds` where the clock is another's."""
         self.clock.stop()
         seconds = self.clock.seconds if seconds is None else seconds
         before = self._seen[0] if self._seen else 0

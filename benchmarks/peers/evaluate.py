@@ -10,7 +10,7 @@ from opelda.metrics import log_predictive_probability
 
 from .corpora import Corpus
 
-FLOOR = 1e-12  # what a system without a prior on words gives to a word a topic never had
+FLOOR = 1e-12  # weight of an unseen word where a system has no prior on words
 
 
 def normalised(topics: ArrayLike) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""What is run on which corpus, and for how long: the small version and the full one."""
+"""Systems and time limits of each corpus: the small version and the full one."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def full() -> list[Run]:
     return [Run(corpus, *what) for corpus, runs in FULL.items() for what in runs]
 
 
-# opelda ends by itself, long before its limit. Left out where documents are many: Spark's EM and
-# scikit-learn's batch method, a single pass of which takes minutes; and on the two other corpora
-# those that did not come far on the first.
+# opelda ends long before its limit. Left out where documents are many: Spark's EM and
+# scikit-learn's batch method, where one pass takes minutes; and on the two other corpora
+# systems that made little progress on the first.
 FULL = {
     "arxiv-100k": [
         ("opelda", "paper", 60),

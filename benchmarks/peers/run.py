@@ -1,4 +1,4 @@
-"""One run: a system with its settings learns a corpus, in a process of its own."""
+"""One run: a system with its settings learns a corpus, in a separate process."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from .evaluate import score
 from .systems import module
 
 N_TOPICS = 100
-WANTED = (1, 50, 200)  # passes whose figures are reported, wherever the schedule falls
+WANTED = (1, 50, 200)  # passes whose figures are reported, besides the schedule
 
 
 @dataclass(frozen=True)
 class Run:
-    """What is measured, and for how long at most."""
+    """The system to measure, and its time limit."""
 
     corpus: str
     system: str
     label: str
     limit: float
-    at_least: int = 0  # passes that are made whatever the limit
+    at_least: int = 0  # passes that are made in any case
 
 
 def measure(run: Run, data: Path | None, out: Path, n_jobs: int) -> None:

@@ -31,12 +31,12 @@ def name(line: Line) -> tuple[str, str, str]:
 
 
 def runs(lines: Iterable[Line]) -> list[list[Line]]:
-    """Group lines into runs, each in the order of its seconds, in the order they were made."""
+    """Group lines into runs, sorted by seconds within a run, runs in their given order."""
     return [sorted(run, key=lambda line: line["seconds"]) for _, run in groupby(lines, name)]
 
 
 def time_to(lpp: float, lines: Iterable[Line]) -> Line | None:
-    """Return the earliest checkpoint that predicts at least as well; None where there is none."""
+    """Return the earliest checkpoint that predicts at least as well, or None."""
     good = [line for line in lines if line["lpp"] >= lpp]
     return min(good, key=lambda line: line["seconds"], default=None)
 

@@ -26,7 +26,7 @@ NAMES = ("bbc", "20news", *SHORT, "m10", "dblp")
 
 @dataclass(frozen=True)
 class Labelled:
-    """Documents of words, all of them in the vocabulary, and a label of each."""
+    """Documents of vocabulary words, and a label of each."""
 
     name: str
     documents: list[list[str]]
@@ -71,7 +71,7 @@ def _member(folder: Path, name: str) -> str:
 
 
 def _newsgroups(data: Path) -> Labelled:
-    """Return the posts without headers, quotes and signatures: words of .5% to 50% of them."""
+    """Return the posts without headers, quotes and signatures: words of .5% to 50% of the posts."""
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
     posts = []

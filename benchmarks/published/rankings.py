@@ -1,4 +1,4 @@
-"""Ways to rank a topic's words: how well ten of them fit each other, and how many are distinct.
+"""Ways to rank a topic's words: how well ten words fit each other, and how many are distinct.
 
     python -m benchmarks.published.rankings --data DIR
 
@@ -87,7 +87,7 @@ def gensims(documents: list[list[str]], topics: list[list[str]]) -> list[float]:
 
 
 def ours(documents: list[list[str]], topics: list[list[str]]) -> np.ndarray:
-    """Return NPMI of words, of which only they have a column."""
+    """Return NPMI of words; only these words have columns."""
     column = {word: n for n, word in enumerate(sorted({word for each in topics for word in each}))}
     table = np.zeros((len(topics), len(column)))
     for row, words in zip(table, topics, strict=True):

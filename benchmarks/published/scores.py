@@ -15,7 +15,7 @@ WINDOW = 10  # tokens, as gensim's c_npmi has by default
 
 
 def scored(corpus: Labelled, models: Iterable[Found]) -> Iterator[dict[str, Any]]:
-    """Yield a row for each model and each ranking of its words.
+    """Yield a row for each model and each ranking of words.
 
     The words of all models are looked for in one go through the documents.
     """

@@ -1,4 +1,4 @@
-"""What is compared: each system gives topics' words and a topic for each document."""
+"""The compared systems: each gives topics' words and a topic for each document."""
 
 from __future__ import annotations
 

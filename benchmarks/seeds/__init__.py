@@ -1,1 +1,1 @@
-"""Seed words: what topics become of them, over strengths, corpora and systems."""
+"""Seed words: the resulting topics, over strengths, corpora and systems."""

@@ -5,7 +5,7 @@
     python -m benchmarks.seeds --data DIR --stream 1000000   # Reddit's titles as they come
     python -m benchmarks.seeds --data DIR --peers            # tomotopy and CorEx, where installed
 
-Strength "none" is a model without seeds, of which a theme's topic is the one with most weight on
+Strength "none" is a model without seeds; a theme's topic is the one with most weight on
 its words. Precision, recall and F1 are of the test documents whose heaviest topic it is.
 """
 
@@ -80,7 +80,7 @@ def strength_of(text: str) -> float | None:
 
 
 def main() -> None:
-    """Print the tables that were asked for."""
+    """Print the requested tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--corpora", nargs="+", choices=SIZES)
@@ -88,7 +88,7 @@ def main() -> None:
     parser.add_argument("--presets", nargs="+", default=["best", "fast"])
     parser.add_argument("--strengths", nargs="+", type=strength_of, default=list(STRENGTHS))
     parser.add_argument("--seeds", type=int, default=2, help="runs of each model")
-    parser.add_argument("--stream", type=int, help="so many of Reddit's titles, as a stream")
+    parser.add_argument("--stream", type=int, help="number of Reddit's titles, as a stream")
     parser.add_argument("--peers", action="store_true")
     parser.add_argument("--jobs", type=int)
     options = parser.parse_args()

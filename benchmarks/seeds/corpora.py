@@ -1,4 +1,4 @@
-"""Documents with labels, and for some of these the words that a user would think of.
+"""Documents with labels, and for some labels the words that a user would choose.
 
 The words were written down from the labels' names, before anything was learned: six for each, none
 looked up in the documents. A theme is one or more labels.
@@ -135,7 +135,7 @@ WIKINEWS: Themes = {
 
 @dataclass(frozen=True)
 class Labelled:
-    """Documents to learn from and to test on, counted, with the labels of those tested on."""
+    """Documents to learn from and to test on, counted, with the labels of the test documents."""
 
     vocabulary: Vocabulary
     train: sparse.csr_array

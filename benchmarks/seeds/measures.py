@@ -18,11 +18,11 @@ TOP = 20
 class Found:
     """Means over the themes of a corpus."""
 
-    seeds_in_top: float  # share of a theme's words among the 20 likeliest of its topic
+    seeds_in_top: float  # share of a theme's words among the 20 most likely words of the topic
     precision: float  # share of the documents whose heaviest topic it is that have its label
     recall: float  # share of the documents with its label whose heaviest topic it is
     f1: float
-    coherence: float  # NPMI of the ten likeliest words, over the documents learned from
+    coherence: float  # NPMI of the ten most likely words, over the training documents
     size: float  # smallest over mean share of documents of a seeded topic
 
 

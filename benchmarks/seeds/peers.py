@@ -17,7 +17,7 @@ from .corpora import Labelled
 from .measures import measure
 
 ITERATIONS = 500
-PRIORS = (1.0, 10.0, 100.0, 1000.0)  # tomotopy's, in the place of its eta of .01
+PRIORS = (1.0, 10.0, 100.0, 1000.0)  # tomotopy's, instead of eta .01
 ANCHORS = (2.0, 4.0, 8.0)  # CorEx's advice is 1 to 3 and more
 
 
@@ -59,7 +59,7 @@ def tomotopy(corpus: Labelled, n_topics: int, prior: float) -> list[float]:
 
 
 def corex(corpus: Labelled, n_topics: int, strength: float) -> list[float]:
-    """Learn topics by total correlation from which words documents have; it predicts none."""
+    """Learn topics by total correlation from the words of documents; it does not predict words."""
     from corextopic import corextopic
 
     model = corextopic.Corex(n_hidden=n_topics, seed=0)

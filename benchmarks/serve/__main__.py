@@ -2,7 +2,7 @@
 
     python -m benchmarks.serve --data DIR [--requests 100000] [--clients 16] [--replacements 10]
 
-Clients keep a connection each and send one text a request, as fast as they are answered. Meanwhile
+Clients keep a connection each and send one text a request, without pauses. Meanwhile
 the model file is replaced. Every answer must be, to the last digit, what the model whose version it
 names says of that text offline; every fortieth request is bad, and must be answered by its status
 and a sentence. Then the same texts go to a service of FastAPI around scikit-learn's LDA, with the
@@ -80,7 +80,7 @@ def requests(texts: list[str], n: int, *, bad: bool) -> Iterator[Request]:
 
 
 def models(texts: list[str], n_topics: int, n: int) -> Iterator[opelda.TopicModel]:
-    """Give a model, and what becomes of it as it learns on."""
+    """Yield a model, and its later versions as it continues to learn."""
     model = opelda.TopicModel(n_topics, preset="fast", random_state=0).fit(texts)
     yield model
     for first in range(n):
@@ -88,7 +88,7 @@ def models(texts: list[str], n_topics: int, n: int) -> Iterator[opelda.TopicMode
 
 
 def offline(path: Path, texts: list[str]) -> tuple[bytes, list[dict]]:
-    """Return a model's version, and what it says of every text."""
+    """Return a model's version, and its answer for every text."""
     model = opelda.load(path)
     found, labels = model.infer(texts), model.topic_labels_
     documents = [

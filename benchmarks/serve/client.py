@@ -1,4 +1,4 @@
-"""Clients that keep a connection each, send one request after the other and check every answer."""
+"""Clients that keep a connection each, send requests in sequence and check every answer."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class Client(asyncio.Protocol):
 async def load(
     port: int, n_clients: int, requests: Iterator[Request], check: Check, tally: Tally
 ) -> None:
-    """Let so many clients share the requests; a connection that is lost is made again."""
+    """Share the requests among clients; a lost connection is reopened."""
     loop = asyncio.get_running_loop()
 
     async def one() -> None:

@@ -6,9 +6,9 @@
 MLlib has its defaults (online optimizer, subsamplingRate .05) and 20 iterations: it sees the
 documents once. The table is in executors' memory before any clock runs. LPP and NPMI are taken of
 the topics that each returns; "a tenth" learns from a random tenth of the table. Fits of seconds are
-made four times: JVMs compile during the first, whose seconds are told apart, and the others' median
-stands. `transform` writes all columns to nowhere: opelda's over copies of the documents, for one is
-over before a job has well begun.
+made four times: JVMs compile during the first, whose seconds are reported separately, and the
+median of the rest stands. `transform` writes all columns to nowhere; opelda's
+runs on copies of the documents, because one pass would be shorter than the start of a job.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def topics_of(model: Any) -> np.ndarray:
 
 
 def transformed(model: Any, documents: DataFrame) -> tuple[float, float]:
-    """Return the seconds in which all mixtures of a table are made, and those of processors."""
+    """Return the elapsed and CPU seconds of inferring all mixtures of a table."""
     made = model.transform(documents)
     with Watch() as watch:
         made.write.format("noop").mode("overwrite").save()

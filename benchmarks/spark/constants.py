@@ -24,7 +24,7 @@ from opelda.spark._blocks import ARROW, COUNTS, DOCUMENTS, SCHEMA, joined_counts
 from opelda.spark._cluster import Cluster, collected
 from opelda.spark._worker import Counter, Numbering, Sweep, _drawn, settle
 
-REPEATED = 5  # documents are packed so often
+REPEATED = 5  # documents are packed that often
 SENT, MOVED = 6_000_000, 30_000_000  # bytes a partition
 
 
@@ -42,12 +42,12 @@ class Cost:
         return Cost(self.clock * factor, self.cpu * factor)
 
     def less(self, other: Cost) -> Cost:
-        """Return what is beyond another, at least nothing."""
+        """Return the difference of two costs, at least 0."""
         return Cost(max(self.clock - other.clock, 0.0), max(self.cpu - other.cpu, 0.0))
 
 
 def in_turns(works: dict[str, Callable[[], Any]], times: int = 5) -> dict[str, Cost]:
-    """Return median costs: work by work, again and again, so that company meets all of them."""
+    """Return median costs; works take turns, so that other load affects all alike."""
     found: dict[str, list[tuple[float, float]]] = {name: [] for name in works}
     for turn in range(times + 1):
         for name, work in works.items():
@@ -86,7 +86,7 @@ def echo(batches: Any) -> Iterator[pa.RecordBatch]:
 
 @dataclass
 class Discard:
-    """Takes something to executors, and does nothing."""
+    """Sends an object to executors without using it."""
 
     thing: Any
 
@@ -106,7 +106,7 @@ def job(documents: DataFrame, task: Any) -> Callable[[], Any]:
 
 @dataclass
 class Sent:
-    """Makes a row of so many bytes in each partition."""
+    """Makes a row of that number of bytes in each partition."""
 
     kind: int
     n_bytes: int
@@ -182,7 +182,7 @@ def constants(spark: SparkSession, X: sparse.csr_array, folder: Path, topics: li
     bulk.unpersist()
 
     def spread(name: str, base: str, share: float) -> Cost:
-        """Return what a unit of work costs that all cores share."""
+        """Return the cost of a unit of work that all cores share."""
         beyond = cost[name].less(cost[base])
         return Cost(beyond.clock * n_cores, beyond.cpu) * share
 

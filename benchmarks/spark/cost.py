@@ -37,21 +37,21 @@ CELLS = (1.14, 2.01, 2.85, 3.89, 5.56, 8.59)
 
 
 def cells(n_tokens: float, n_words: int) -> float:
-    """Return in how many pairs of a word and a topic so many tokens are."""
+    """Return the number of pairs of a word and a topic among that number of tokens."""
     a_word = n_tokens / n_words
-    if a_word > TOKENS[-1]:  # the last power goes on
+    if a_word > TOKENS[-1]:  # extrapolated by the last power
         power = np.log(CELLS[-1] / CELLS[-2]) / np.log(TOKENS[-1] / TOKENS[-2])
         return float(n_words * min(CELLS[-1] * (a_word / TOKENS[-1]) ** power, 100.0))
     return float(n_words * np.exp(np.interp(np.log(a_word), np.log(TOKENS), np.log(CELLS))))
 
 
 def visits(n_docs: float) -> float:
-    """Return how many documents the preset "best" looks at before sweeps, one again and again."""
+    """Return how many documents the preset "best" visits before sweeps, repeated ones included."""
     return min(20 * n_docs, max(SAMPLE, n_docs))
 
 
 def predicted(found: dict, n_docs: int, n_tokens: float, n_words: int, k: int, n: int) -> Cost:
-    """Return what a fit costs; processors do all that cores share."""
+    """Return the cost of a fit; CPU seconds include all shared work."""
     of, cores, tokens = found[f"K={k}"], found["cores"], found["tokens"]
     part = of["MB of counts, a part"]
     part *= cells(n_tokens / FILES, n_words) / cells(tokens / FILES, found["words"])
@@ -78,7 +78,7 @@ SHAPES = {  # documents, tokens, words
 
 
 def cluster_costs(found: dict, shape: tuple, cores: int, k: int = 100) -> dict[str, float]:
-    """Return the seconds of a sweep on a cluster, by what they are spent on; constants are pairs.
+    """Return the seconds of a sweep on a cluster, by kind of work; constants are pairs.
 
     A partition a core. Seconds of processors where cores share the work. Workers keep tokens laid
     out up to a number.
@@ -134,7 +134,7 @@ def clusters(found: dict, transform: float, n_sweeps: int = 80) -> str:
 
 
 def described(parts: dict[str, float]) -> str:
-    """Return a sum of seconds and the two parts that are most of it."""
+    """Return a sum of seconds and its two largest parts."""
     total = sum(parts.values())
     most = sorted(parts, key=parts.__getitem__, reverse=True)[:2]
     shares = ", ".join(f"{name} {100 * parts[name] / total:.0f}%" for name in most)

@@ -4,7 +4,7 @@
 
 The sums do not depend on the order of rows, so partitions are shuffled documents here. Beside them
 the streaming rule in sequence, with the same inference and mini-batches of as many documents, and
-`preset="fast"`. LPP of held-out documents and NPMI of the training ones; nothing is timed.
+`preset="fast"`. LPP of held-out documents and NPMI of the training ones; no times.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ FILES = 8  # partitions of a table
 
 
 def start(master: str) -> SparkSession:
-    """Return a session in which nothing is printed but what we print."""
+    """Return a session that prints only our lines."""
     memory = f"{re.findall(r'[0-9]+', master)[-1]}m" if "cluster" in master else "4g"
     root = str(Path(__file__).parents[2])  # executors import tasks of the benchmarks
     os.environ["PYTHONPATH"] = os.pathsep.join((root, os.environ.get("PYTHONPATH", "")))
@@ -84,7 +84,7 @@ def written(X: sparse.csr_array, folder: Path) -> Path:
 def table(spark: SparkSession, path: Path) -> DataFrame:
     """Return the documents, held by executors."""
     schema = StructType([StructField("id", LongType()), StructField("features", VectorUDT())])
-    # a task a file, whatever their sizes
+    # a task a file, for any sizes
     spark.conf.set("spark.sql.files.openCostInBytes", str(2**30))
     documents = spark.read.schema(schema).parquet(str(path)).persist()
     documents.count()
@@ -104,7 +104,7 @@ def quality(topics: np.ndarray, train: sparse.csr_array, held_out: sparse.csr_ar
 class Watch:
     """Watches this process and its children: the largest memory by group, in MB, and seconds.
 
-    Seconds of processors are of all of them, JVMs' compilers and collectors included: on a machine
+    CPU seconds include all processes, JVMs' compilers and collectors, too: on a machine
     that others use they say more than the clock does.
     """
 

@@ -4,16 +4,16 @@
                                  [--systems TopicModel gensim ...] [--seeds 0 1 2] [--limit DOCS]
                                  [--seconds 1800] [--threads 2] [--out FILE.jsonl] [--figures DIR]
 
-Every run is a process of its own, one after the other, and only learning is timed. All systems get
+Every run has its own process, in sequence, and only learning is timed. All systems get
 the same counts over one vocabulary (words that few documents have are left out), K = 100. At about
 20 points of the stream the 1,000 documents that come next are scored before they are learned from
 (prequential LPP: VB, alpha = 1/K, 70:30; the mean over documents, each score standing up to the
 next); at the end 1,000 documents that never are (five splits), and NPMI of ten words in the
 stream's documents. A run that has learned for `--seconds` (river: 300) ends there, and its row says
-how far it came. Frequencies are of one seed: there is nothing random about them. "TopicModel, fit"
+how far it came. Frequencies have one seed: they are not random. "TopicModel, fit"
 has the stream as a collection, and is what one pass can be held against.
 
-A line of JSON per run goes to `--out`, and what is there already is not run again.
+A line of JSON per run goes to `--out`; runs that are there already are not repeated.
 """
 
 from __future__ import annotations

@@ -1,18 +1,18 @@
-"""Streams with known change: what forgetting costs, and how late and how rightly it is noticed.
+"""Streams with known change: the cost of forgetting, and the delay and precision of events.
 
     python -m benchmarks.streams.drift --data DIR [--streams sudden gradual recurring stationary
                                        arxiv] [--systems TopicModel OnlineOPE ...] [--seeds 0 1 2]
                                        [--threads 1] [--out FILE.jsonl] [--figures DIR]
 
-Reddit titles in an order that the seed draws; those of some subreddits, the theme, are in the
+Reddit titles in an order that the seed draws; titles of some subreddits, the theme, are in the
 stream only while it is on. Nothing changes in "stationary", and arXiv's abstracts come by date.
-Every run is a process of its own. Every 10,000 titles around a change and every 50,000 elsewhere
+Every run has its own process. Every 10,000 titles around a change and every 50,000 elsewhere
 the 1,000 documents that come next are scored before they are learned from, and 1,000 titles of the
 theme that never are, and it is seen which topics the latter have more of than other titles. Events
 are kept as they were told; which of them are about the theme is decided in `drift_tables`. All
-counts have one vocabulary from the beginning on, so that there are no events of new words.
+counts have one vocabulary from the start, so that new words cause no events.
 
-A line of JSON per run goes to `--out`, and what is there already is not run again.
+A line of JSON per run goes to `--out`; runs that are there already are not repeated.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from .systems import PAPER_BATCH, SYSTEMS, opelda
 from .themes import ARXIV, CHANGES, Theme, stream
 
 DEFAULT = ["sudden", "gradual", "recurring", "stationary", ARXIV]
-TOPICS = 3  # of a theme, that are looked at
+TOPICS = 3  # of a theme, at each point
 D = 100_000
 
 DRIFTING = {
@@ -93,7 +93,7 @@ def measure(run: Run, data: Path, out: Path, n_jobs: int) -> None:
         from opelda.learning.streaming import _window
 
         if not hasattr(_window, "MEMORY"):
-            raise SystemExit(f"{run.system} is no more: the window has no MEMORY to be set.")
+            raise SystemExit(f"{run.system} was removed: the window has no MEMORY to be set.")
         _window.MEMORY = MEMORY[run.system]
     corpus, theme, words = stream(run.corpus, data, run.seed)
     marks = points(corpus.n_docs) if run.corpus == ARXIV else CHANGES[run.corpus].points()
@@ -153,7 +153,7 @@ def shares(counts: sparse.csr_array, beta: np.ndarray, n_jobs: int) -> np.ndarra
 
 
 def event_of(event: Any, theme: Theme | None, words: list[str]) -> dict[str, Any]:
-    """Return an event with its words' names, and how many of them are the theme's."""
+    """Return an event with its words' names and the number of theme words."""
     columns = [int(word[1:]) for word in event.words]  # the model knows them as x0, x1, ...
     return {
         "kind": event.kind,

@@ -6,7 +6,7 @@ An event is about the theme if its topic is among the three that the theme's hel
 most of beyond what other titles have, at the next point that was measured, or if half of its words
 or more are typical of the theme (in one in 200 of its titles at least, and ten times as frequent as
 in others). The delay is the documents from a stretch's begin to the first such event of a kind
-within it; its end is noticed by a topic of the theme that fades afterwards. Every event before the
+within it; a topic of the theme that fades afterwards marks its end. Every event before the
 first change is a false alarm, and in a stationary stream every event at all.
 """
 
@@ -90,7 +90,7 @@ def while_on(line: Line) -> float | None:
 
 
 def at(line: Line, documents: int) -> Line:
-    """Return the point after so many documents."""
+    """Return the point after that number of documents."""
     return next(point for point in line["points"] if point["documents"] == documents)
 
 
@@ -102,12 +102,12 @@ def found_again(line: Line) -> tuple[bool, bool]:
 
 
 def arranged(lines: list[Line]) -> list[Line]:
-    """Return the lines by system and seed, in whatever order they were made."""
+    """Return the lines sorted by system and seed."""
     return sorted(lines, key=lambda line: (line["system"], line["seed"]))
 
 
 def markdown(lines: list[Line]) -> str:
-    """For each stream: scores, what the theme's topic is like, and events."""
+    """For each stream: scores, the theme's topic, and events."""
     rows = []
     for (stream, n_docs), found in grouped(arranged(lines), "corpus", "n_docs").items():
         stretches = found[0]["stretches"]
@@ -122,7 +122,7 @@ def markdown(lines: list[Line]) -> str:
 
 
 def boundaries(line: Line) -> list[int]:
-    """Return where a theme is looked at: at its begin, soon after, at its end; and at the end."""
+    """Return the points of a theme: its start, soon after, its end, and the end of the stream."""
     some = [n for begin, end in line["stretches"] for n in (begin, begin + SOON, end)]
     return sorted({*some, line["n_docs"]})
 
@@ -182,7 +182,7 @@ def noticed(lines: list[Line]) -> list[str]:
 
 
 def alarms(lines: list[Line]) -> list[str]:
-    """Return rows of events where nothing changes, per million documents, by kind."""
+    """Return rows of false alarms per million documents, by kind."""
     head = ["system", *KINDS, f"first {FILLED:,}", "later", "a million documents"]
     rows = header(head)
     for (system,), runs in grouped(with_events(lines), "system").items():
@@ -209,7 +209,7 @@ def row(cells: list[Any]) -> str:
 
 
 def draw(lines: list[Line], folder: Path) -> list[Path]:
-    """Draw an SVG per stream: the theme's score, or that of what comes next, and the events."""
+    """Draw an SVG per stream: the score of the theme or of the next documents, and the events."""
     from reproduction.plots import panels, style
 
     paths = []

@@ -1,4 +1,4 @@
-"""One run: a system learns a stream in one pass, in a process of its own."""
+"""One run: a system learns a stream in one pass, in a separate process."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SCORED = 1000  # documents of a prequential score
 POINTS = 20
 
 Topics = Callable[[], np.ndarray]
-State = tuple[int, float, Topics]  # after so many documents and seconds of learning
+State = tuple[int, float, Topics]  # documents and seconds of learning so far
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Run:
 
 
 def points(n_docs: int) -> list[int]:
-    """Return after how many documents those that come next are scored: about 20, and early ones.
+    """Return the points at which the next documents are scored: about 20, and early ones.
 
     Multiples of the largest mini-batch, or of 1,000 where there are few documents.
     """
@@ -68,7 +68,7 @@ def measure(run: Run, data: Path | None, out: Path, n_jobs: int) -> None:
 
 
 def apart(run: Run, target: Callable[..., None], *args: Any) -> None:
-    """Make a run in a process of its own; what goes wrong there ends that run only."""
+    """Make a run in a separate process; an error there ends only that run."""
     started = time.perf_counter()
     process = multiprocessing.get_context("spawn").Process(target=target, args=(run, *args))
     process.start()
@@ -79,7 +79,7 @@ def apart(run: Run, target: Callable[..., None], *args: Any) -> None:
 
 
 def result(run: Run, corpus: Corpus, n_jobs: int) -> dict[str, Any]:
-    """Learn, scoring what comes next while the clock stands; the end is scored on all measures."""
+    """Learn; score the next documents while the clock stands, and the end on all measures."""
     started, scores, topics = time.perf_counter(), [], None
     marks = points(corpus.n_docs)
     states = vowpal if run.system == VOWPAL_WABBIT else partial(learn, SYSTEMS[run.system])
@@ -107,7 +107,7 @@ def result(run: Run, corpus: Corpus, n_jobs: int) -> dict[str, Any]:
 
 
 def prequential(scores: list[list[float]], documents: int) -> float | None:
-    """Return the mean over documents of scores, each of which stands up to the next."""
+    """Return the mean over documents of scores; each score holds up to the next."""
     if not scores:
         return None
     at, _, values = zip(*scores, strict=True)
@@ -130,7 +130,7 @@ def learn(
     run: Run,
     n_jobs: int,
 ) -> Iterator[State]:
-    """Give a system its mini-batches, none across a mark; yield at marks and at the end."""
+    """Give a system its mini-batches, split at marks; yield at marks and at the end."""
     system, clock, first = start(corpus, run.seed, n_jobs), Clock(), 0
     for mark in [*(marks if system.batch else []), corpus.n_docs]:
         while first < mark:
@@ -175,7 +175,7 @@ class Saved:
 
 
 def why_not(system: str) -> str | None:
-    """Say what is missing to run a system; None if nothing is."""
+    """Name the missing requirement of a system; None if it can run."""
     package = PACKAGES.get(system)
     if package and importlib.util.find_spec(package) is None:
         return f"the Python package {package} is not installed"

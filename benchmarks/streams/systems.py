@@ -6,7 +6,7 @@
 
 The paper's learners have the paper's settings (S = 5,000, kappa = .9, tau = 1, T = 50), peers those
 of `benchmarks.peers` that their documentation advises. gensim, scikit-learn, Vowpal Wabbit and
-river ask how many documents the stream will have, and are told; opelda's are not.
+river receive the number of documents in the stream; opelda's systems do not.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ class ScikitLearn:
 class River:
     """river's LDA with an infinite vocabulary, one document at a time, each word counted once.
 
-    It keeps the first words that it meets, by default 4,000 of them; here all.
+    It keeps the first words that it meets, by default 4,000; here all.
     """
 
     batch = 10
@@ -143,7 +143,7 @@ class River:
             self.model.learn_one(document)
 
     def topics(self) -> np.ndarray:
-        """Return the means of its sticks, broken one word after the other."""
+        """Return the means of the sticks, broken one word at a time."""
         ones, twos = (
             np.array([part[k] for k in range(N_TOPICS)])
             for part in (self.model.nu_1, self.model.nu_2)

@@ -74,7 +74,7 @@ def spread(values: list[float | None]) -> str:
 
 
 def draw(lines: list[Line], folder: Path) -> list[Path]:
-    """Draw an SVG per stream: the score of what comes next against the documents so far."""
+    """Draw an SVG per stream: the score of the next documents against the documents so far."""
     from reproduction.plots import panels, style
 
     paths = []

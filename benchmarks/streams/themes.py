@@ -37,13 +37,13 @@ THEMES = {
 }
 LEAST_TOKENS = 4  # of a theme's title
 HELD_OUT = 1000  # titles of the theme, and as many others
-TYPICAL = 10.0  # times as frequent in a theme's titles, in one in 200 of them at least
+TYPICAL = 10.0  # times as frequent in a theme's titles, in at least one title in 200
 ARXIV = "arxiv"
 
 
 @dataclass(frozen=True)
 class Change:
-    """A theme that has a share of the documents in some stretches, and none elsewhere."""
+    """A theme that has a share of the documents in some stretches, and is absent elsewhere."""
 
     n_docs: int
     theme: str | None = None
@@ -83,7 +83,7 @@ CHANGES = {
 
 @dataclass(frozen=True)
 class Theme:
-    """Titles that nothing is learned from: the theme's own and others; and its words."""
+    """Held-out titles, the theme's own and others; and the theme's words."""
 
     own: sparse.csr_array
     others: sparse.csr_array
@@ -110,7 +110,7 @@ def ordered(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return a stream's documents in order, and two times `n_held` that are not in it.
 
-    The first of these are of the theme, the others not; no document comes twice.
+    The first documents belong to the theme, later ones do not; no document occurs twice.
     """
     rng = np.random.default_rng(seed)
     others = rng.permutation(np.flatnonzero(~is_theme & (tokens > 0)))
@@ -130,7 +130,7 @@ def ordered(
 
 
 def typical(counts: sparse.csr_array, is_theme: np.ndarray) -> np.ndarray:
-    """Tell which words are more frequent in a theme's documents than in others, by far."""
+    """Return a mask of the words that are far more frequent in a theme's documents."""
     has = sparse.csr_array((np.ones(counts.nnz), counts.indices, counts.indptr), counts.shape)
     own, other = (
         np.asarray(has[part].sum(axis=0)).ravel() / max(int(part.sum()), 1)
@@ -140,7 +140,7 @@ def typical(counts: sparse.csr_array, is_theme: np.ndarray) -> np.ndarray:
 
 
 def titles(data: Path) -> tuple[sparse.csr_array, np.ndarray, list[str]]:
-    """Count the titles' words that 20 of them have, cached; each title's theme is -1 if none."""
+    """Count the words of at least 20 titles, cached; a title without a theme has -1."""
     path = CACHE / "themes.npz"
     if not path.exists():
         from opelda.corpus import read

@@ -37,7 +37,7 @@ def module(system: str) -> ModuleType:
 
 
 def why_not(system: str) -> str | None:
-    """Say in a few words what is missing to run a system; None if nothing is."""
+    """Name the missing requirement of a system in a few words; None if it can run."""
     wanted = module(system)
     for package, imported in wanted.PACKAGES.items():
         if importlib.util.find_spec(imported) is None:

@@ -19,10 +19,10 @@ SETTINGS = {
 def train(prepared, settings, checkpoint, n_jobs):
     """Learn with `n_jobs` workers beside the main process, which only adds up.
 
-    The documentation advises a worker less than there are cores. The workers go on while the clock
-    stands for a snapshot, a moment that gensim is given.
+    The documentation advises a worker less than there are cores. The workers continue while the
+    clock stands for a snapshot, a moment that gensim is given.
     """
     from gensim.models import LdaMulticore
 
-    multiprocessing.set_start_method("fork", force=True)  # what it has where it is not watched
+    multiprocessing.set_start_method("fork", force=True)  # its default without a callback
     learn(LdaMulticore, prepared, {**settings, "workers": n_jobs}, checkpoint)

@@ -65,7 +65,7 @@ def prepare(corpus, settings, n_jobs):
 def train(prepared, settings, checkpoint, n_jobs):
     """Make the steps that `LDA.fit` makes, one by one.
 
-    A fit cannot be gone on with, so the optimizer's own `initialize` and `next` are called, as
+    A fit cannot be continued, so the optimizer's own `initialize` and `next` are called, as
     fit's loop does; what fit does around them, turning the frame into pairs, is on the clock.
     """
     from pyspark.mllib.common import _java2py

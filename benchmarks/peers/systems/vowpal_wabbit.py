@@ -1,4 +1,4 @@
-"""Vowpal Wabbit: --lda, online variational Bayes in C++, a process of its own."""
+"""Vowpal Wabbit: --lda, online variational Bayes in C++, a separate process."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ COMMAND = (sys.executable, "-m", "vowpalwabbit")  # the wheel's command line, in
 
 
 def prepare(corpus, settings, n_jobs):
-    """Write its text format: all passes one after the other, with orders to save the model.
+    """Write its text format: all passes in sequence, with orders to save the model.
 
-    An example tagged save_NAME makes it save what it has; they stand where a mini-batch is full,
+    An example tagged save_NAME makes it save the model; such examples end full mini-batches,
     twice as far apart each time, and after the first pass. Its parser reads the file in a thread of
     its own while it learns.
     """
@@ -94,7 +94,7 @@ def train(prepared, settings, checkpoint, n_jobs):
             process.wait()
     if process.returncode not in (0, -signal.SIGKILL):
         raise RuntimeError(f"Vowpal Wabbit ended with status {process.returncode}")
-    checkpoint.memory = lambda: peak  # of its process, not of the one that waits for it
+    checkpoint.memory = lambda: peak  # of the child process, not of the waiting parent
     for documents, path in saved.items():
         if path.exists():
             seconds = path.stat().st_mtime - started
