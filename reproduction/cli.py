@@ -29,7 +29,7 @@ WORDS = ("min_df", "max_df", "max_features")  # which words are kept
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Run what the arguments say; return the exit code, 0 where all went well."""
+    """Run a command; return the exit code, 0 for success."""
     debug = "--debug" in (sys.argv if args is None else args)
     try:
         options = parsed(args)
@@ -116,7 +116,7 @@ def _check_folder(out: str, sources: list[str]) -> None:
 
 
 def read_data(options: Namespace, settings: Settings) -> Data:
-    """Read documents and set some aside for testing, or read those that come split."""
+    """Read documents and set some aside for testing, or read documents that are split already."""
     sources, texts = options.data, given(options, TEXTS)
     if any(source.startswith(PREFIX) for source in sources):
         if len(sources) > 1 or options.test is not None:
@@ -161,7 +161,7 @@ def _read(options: Namespace, **words: Any) -> Corpus:
     source = paths[0] if len(paths) == 1 else paths
     reading = given(options, READING)
     if options.test is not None:
-        reading.pop("first_id", None)  # it is said of the test documents
+        reading.pop("first_id", None)  # it belongs to the test documents
     if "vocabulary" in words and "-" not in paths:
         first = read(source, **(reading | {"limit": 1}))
         found, wanted = first.X.shape[1], len(words["vocabulary"])
@@ -184,7 +184,7 @@ def _read(options: Namespace, **words: Any) -> Corpus:
 
 
 def _stop_words(texts: dict[str, Any]) -> dict[str, Any]:
-    """Return the stop words where they are none, or the words of a file."""
+    """Return the option for no stop words, or the words of a file."""
     asked = texts.get("stop_words")
     if asked == "none":
         return {"stop_words": None}
@@ -194,7 +194,7 @@ def _stop_words(texts: dict[str, Any]) -> dict[str, Any]:
 
 
 def _bound(name: str, value: Any) -> int | float:
-    """Return a number of documents, or a share of them.
+    """Return a number or a share of documents.
 
     >>> _bound("min_df", "5"), _bound("max_df", "0.5"), _bound("max_df", "50%")
     (5, 0.5, 0.5)
@@ -217,7 +217,7 @@ def _refuse(parameters: Any, why: str) -> None:
 
 @contextmanager
 def _display(options: Namespace, name: str) -> Iterator[Progress]:
-    """Give what shows an experiment's runs: lines, a bar, or nothing."""
+    """Yield the display of an experiment's runs: lines, a bar, or no display."""
     if options.verbose:
 
         def lines(run: Run, number: int, total: int, share: float) -> None:

@@ -51,7 +51,7 @@ def last(rows: Rows) -> Rows:
 
 
 def ends(rows: Rows, measure: str) -> dict[str, list[float]]:
-    """Return what each learner ends with, a value for each of its seeds."""
+    """Return each learner's final values, one per seed."""
     found: dict[str, list[float]] = {}
     for (name, _), own in grouped(rows, "learner", "seed").items():
         if name in NAMES:
@@ -61,7 +61,7 @@ def ends(rows: Rows, measure: str) -> dict[str, list[float]]:
 
 
 def untestable(rows: Rows) -> str | None:
-    """Return why nothing can be said of the seven learners, None where it can."""
+    """Return the reason against a verdict on the seven learners, or None."""
     return None if set(grouped(rows, "learner")) >= set(SEVEN) else "it takes all seven learners"
 
 

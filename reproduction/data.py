@@ -56,7 +56,7 @@ def prepare(
 ) -> Data:
     """Set test documents aside at random and split them, unless splits are given.
 
-    Documents without any word are left out: there is nothing to learn from them. Ready-made splits
+    Documents without any word are left out. Ready-made splits
     are pairs (observed, to predict) of counts over the same words, of the same documents in all
     pairs; then all of X is learned from.
     """

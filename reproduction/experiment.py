@@ -39,7 +39,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Verdict:
-    """A claim of the paper, and what the measurements say about it.
+    """A claim of the paper, and the verdict of the measurements.
 
     >>> print(Verdict("OPE is stable", "reproduced", "sd 0.4, median of 100 documents"))
     reproduced: OPE is stable (sd 0.4, median of 100 documents)
@@ -68,13 +68,13 @@ class Experiment:
     name: str
     title: str  # the measurement, in a line
     place: str  # where it is in the paper: "Figure 3"
-    runs: Callable[[Settings, Data], Sequence[Run]]  # those that settings ask for on some data
-    draw: Callable[[Rows], Figure]  # draws whatever rows there are, also of few runs
+    runs: Callable[[Settings, Data], Sequence[Run]]  # the runs that settings require on some data
+    draw: Callable[[Rows], Figure]  # draws all rows, also of few runs
     judge: Callable[[Rows], list[Verdict]]  # at least one verdict
 
     @property
     def number(self) -> str | None:
-        """Its second name, "figure-3" or "table-1"; None of what has no number in the paper."""
+        """Its second name, "figure-3" or "table-1"; None without a number in the paper."""
         kind, _, number = self.place.lower().partition(" ")
         return f"{kind}-{number}" if kind in ("figure", "table") else None
 

@@ -1,7 +1,7 @@
 """Collections of the paper's shapes, drawn from topics and known by a name.
 
 They stand in for collections that are not at hand, to measure speed on; a block of documents
-depends on nothing but the shape, the seed and its number.
+depends only on the shape, the seed and its number.
 """
 
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ class Shape(NamedTuple):
     n_words: int
     n_topics: int
     n_tokens: float  # mean length of a document
-    n_distinct: float  # mean number of its distinct words
+    n_distinct: float  # mean number of distinct words
     alpha: float  # prior of the mixtures
     exponent: float  # how fast words become rare: with `alpha` so that there are `n_distinct`
 
@@ -99,7 +99,7 @@ def drawn(
 def _topics(kind: Shape) -> NDArray[np.float64]:
     """Return topics with most of their mass on words of their own."""
     weight = (OFFSET + np.arange(kind.n_words, dtype=np.float64)) ** -kind.exponent
-    # topics take turns, in an order that changes from turn to turn: none has all the frequent words
+    # topics take turns, in an order that changes each turn: no topic has all frequent words
     turns = np.random.default_rng(0).permuted(
         np.tile(np.arange(kind.n_topics), (-(-kind.n_words // kind.n_topics), 1)), axis=1
     )

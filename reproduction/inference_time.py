@@ -25,7 +25,7 @@ from reproduction.settings import Settings
 
 # the fastest of the paper first
 METHODS = tuple(SECONDS)
-# the next must take so many times as long as the fastest; within it two are alike
+# ratio of the next method's time to the fastest; below it two are alike
 AHEAD = 1.1
 COUNTED = 500  # documents of a mini-batch whose iterations are counted
 
@@ -40,12 +40,12 @@ def runs(settings: Settings, data: Data) -> Sequence[Run]:
 
 
 def times(data: Data, settings: Settings, report: Report, *, seed: int, n_batches: int) -> Rows:
-    """Time the inference of Online learners, which differ in nothing but their method.
+    """Time the inference of Online learners, which differ only in their method.
 
-    All learn from the same mini-batches. Each mini-batch is given to one learner after the other,
-    the first of them another every time, so that what else the machine does hits all alike; a
-    learner that is thrown away has run before. Times are those of inference alone, with compiled
-    kernels on one thread whatever `n_jobs` is; the topics' words are copied before, the topics
+    All learn from the same mini-batches. Each mini-batch is given to one learner after another,
+    in rotating order, so that other load on the machine affects all alike; a
+    learner that is thrown away has run before. Times are of inference alone, with compiled
+    kernels on one thread for any `n_jobs`; the topics' words are copied before, the topics
     updated after. D of the Online rule is the size of the collection, as in `fit`. Iterations are
     counted afterwards, by the topics as they are then.
     """
@@ -83,7 +83,7 @@ def times(data: Data, settings: Settings, report: Report, *, seed: int, n_batche
 def _batches(
     counts: sparse.csr_array, size: int, seed: int, n_batches: int
 ) -> Iterator[sparse.csr_array]:
-    """Go through the documents in random order, as often as it takes; all batches are full."""
+    """Go through the documents in random order, repeatedly; all batches are full."""
     per_pass = counts.shape[0] // size
     for number in range(n_batches):
         n_pass, position = divmod(number, per_pass)

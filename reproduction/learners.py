@@ -16,7 +16,7 @@ from reproduction.experiment import Report
 from reproduction.rows import Row, Rows
 from reproduction.settings import Settings
 
-# the paper's names of its seven learners, and of two that it does not tell apart from them
+# the paper's names of seven learners, and of two that it does not distinguish
 NAMES: dict[str, tuple[str, dict[str, Any]]] = {
     "ML-OPE": ("MLOPE", {}),
     "Online-OPE": ("OnlineOPE", {}),
@@ -113,7 +113,7 @@ def learning_curve(
     n_points: int = 16,
     **parameters: Any,
 ) -> Rows:
-    """Learn, and look at the topics after so many documents; looking takes no learning time.
+    """Learn, and look at the topics after given numbers of documents, outside the learning time.
 
     `n_points` looks are spread evenly over the logarithm of the documents seen, and one more falls
     on the end of every pass; with 1 there is only that at the very end. `parameters` are the

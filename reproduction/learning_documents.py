@@ -1,4 +1,4 @@
-"""Figure 2: how good the topics of the seven learners are after so many documents."""
+"""Figure 2: quality of the topics of the seven learners against documents."""
 
 from statistics import fmean
 
@@ -11,7 +11,7 @@ from reproduction.rows import Rows, listed, margin
 
 # the paper's streaming learners never take their random start out
 AS_IN_PAPER = {name: f"{name}, start kept" for name in ("Streaming-OPE", "Streaming-VB")}
-# differences in NPMI below this are between seeds of one learner, too
+# differences in NPMI below this also occur between seeds of a learner
 CLOSE = 0.01
 
 
@@ -21,7 +21,7 @@ def draw(rows: Rows) -> Figure:
 
 
 def judge(rows: Rows) -> list[Verdict]:
-    """Say who is best and who is worst at the end; what differs no more than seeds do is a tie."""
+    """Return the best and worst learner at the end; differences like those of seeds are ties."""
     return unless_few(rows, [_best(rows), _worst(rows), _coherent(rows)])
 
 

@@ -1,4 +1,4 @@
-"""Figure 1: how good the topics of the seven learners are after so many seconds."""
+"""Figure 1: quality of the topics of the seven learners against seconds."""
 
 from statistics import fmean
 
@@ -34,7 +34,7 @@ def level(rows: Rows) -> float:
 def seconds_to(rows: Rows, wanted: float) -> dict[str, float]:
     """Return when each learner's first look was at least as good as wanted, the fastest first.
 
-    Of several seeds the mean; a learner of which a seed never was is left out.
+    Of several seeds the mean; a learner with a seed that never reached it is left out.
 
     >>> points = [(1.0, -8.0), (2.0, -7.5), (3.0, -7.0)]
     >>> rows = [{"learner": "ML-OPE", "seed": 0, "seconds": s, "lpp": p} for s, p in points]
@@ -86,7 +86,7 @@ def _ratios(rows: Rows) -> Verdict:
 
 
 def _reached(rows: Rows) -> tuple[dict[str, float], str]:
-    """Return the seven's seconds to the level and the figures, or nothing and the reason."""
+    """Return the learners' seconds to the level and the figures, or None and the reason."""
     if (why := untestable(rows)) is not None:
         return {}, why
     wanted, alone = level(rows), frequencies_alone(rows)

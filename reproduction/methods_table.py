@@ -60,10 +60,10 @@ def _long_documents(quick: bool) -> list[list[int]]:
 
 
 def judge(rows: Rows) -> list[Verdict]:
-    """Set the measurements beside the lines of Table 1, and beside what the paper makes of them."""
+    """Compare the measurements with the lines of Table 1 and with the paper's conclusions."""
     return [
         *(_ope_grows(rows), _others_grow(rows), _cheapest(rows), _storage(rows)),
-        *unless_few(rows, [_quality(rows)]),  # the others need no topics that were learned
+        *unless_few(rows, [_quality(rows)]),  # the remaining methods need no learned topics
     ]
 
 

@@ -38,7 +38,7 @@ SETTINGS = (
     Option("-n --words", "n_words", "top words for coherence; 10", int),
     Option("--scoring", "scoring", "method that infers the test documents' mixtures; vb"),
     Option("--seeds", "n_seeds", "models per setting; 1", int),
-    Option("--seed", "seed", "seed of the first of them; 0", int),
+    Option("--seed", "seed", "seed of the first model; 0", int),
     Option("-j --jobs", "n_jobs", "threads, all cores if not given; -1", int),
 )
 READING = (
@@ -48,7 +48,7 @@ READING = (
     Option("--column-words", "column_words", "file of the columns' words, one a line"),
     Option("--first-id", "first_id", "number of the first word, 0 or 1; of --test if given", int),
     Option("--on-error", "on_error", "stop at a malformed document, or skip it"),
-    Option("--limit", "limit", "read the first so many documents only", int),
+    Option("--limit", "limit", "read the first N documents only", int),
 )
 TEXTS = (
     Option("--stop-words", "stop_words", "a language such as en, auto, none, or a file of words"),
@@ -84,11 +84,11 @@ def parser() -> ArgumentParser:
     made = Parser(
         prog="python -m reproduction",
         description="Run experiments of the paper: for each a table, a figure, and verdicts. "
-        "Runs that are done are kept: after Ctrl-C the same command goes on.",
+        "Finished runs are kept: after Ctrl-C the same command resumes.",
         formatter_class=Columns,
     )
     made.add_argument("names", nargs="*", metavar="NAME", help=f"{known()}; or {ALL}")
-    made.add_argument("--list", action="store_true", help="say what there is, and nothing more")
+    made.add_argument("--list", action="store_true", help="list the experiments and exit")
     made.add_argument("-o", "--out", metavar="DIR", help="folder for everything that is made")
     made.add_argument(
         "-d",
@@ -109,7 +109,7 @@ def parser() -> ArgumentParser:
         action="store_true",
         help="small settings and few points, for a look; without --data on generated:small",
     )
-    made.add_argument("-q", "--quiet", action="store_true", help="say nothing but the results")
+    made.add_argument("-q", "--quiet", action="store_true", help="print the results only")
     made.add_argument("-v", "--verbose", action="store_true", help="say a line per run")
     made.add_argument("--debug", action="store_true", help="show tracebacks")
     for title, options in GROUPS.items():
@@ -131,7 +131,7 @@ def known() -> str:
 
 
 def parsed(args: Sequence[str] | None) -> Namespace:
-    """Return what the command line asks for, checked as far as the options alone tell."""
+    """Return the options of the command line, checked without reading data."""
     options = parser().parse_args(args)
     if options.list:
         return options
@@ -152,13 +152,13 @@ def parsed(args: Sequence[str] | None) -> Namespace:
 
 
 def given(options: Namespace, group: tuple[Option, ...]) -> dict[str, Any]:
-    """Return those of a group's parameters that were given."""
+    """Return a group's parameters that were given."""
     values = {option.parameter: getattr(options, option.parameter) for option in group}
     return {name: value for name, value in values.items() if value is not None}
 
 
 def flag(parameter: str) -> str:
-    """Return the option that sets a parameter, or the parameter itself where none does.
+    """Return the option that sets a parameter, or the parameter itself without one.
 
     >>> flag("n_test"), flag("engine")
     ('--test-docs', 'engine')
@@ -168,6 +168,6 @@ def flag(parameter: str) -> str:
 
 
 def settings_of(options: Namespace) -> Settings:
-    """Return the settings that were asked for."""
+    """Return the requested settings."""
     values = given(options, SETTINGS)
     return Settings.small(**values) if options.quick else Settings(**values)

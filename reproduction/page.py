@@ -3,7 +3,7 @@
     python -m reproduction.page --runs DIR    take over what `make reproduce` wrote to DIR/CORPUS
     python -m reproduction.page               redraw from benchmarks/results/reproduction
 
-The page is written by hand but for what stands between <!-- NAME --> and <!-- end -->.
+Only the text between <!-- NAME --> and <!-- end --> is generated.
 """
 
 import argparse
@@ -37,7 +37,7 @@ def read(folder: Path = SUMMARIES) -> Results:
 
 
 def take_over(runs: Path, folder: Path = SUMMARIES) -> None:
-    """Keep the tables of full runs, rounded, and what they were made with."""
+    """Keep the tables of full runs, rounded, and their settings."""
     for about in sorted(runs.glob("*/*/about.json")):
         corpus, name = about.parts[-3:-1]
         if name == "learning-time":

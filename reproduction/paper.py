@@ -1,6 +1,6 @@
 """The paper's own figures, read off its plots."""
 
-# log predictive probability after so many documents, in millions
+# log predictive probability against documents, in millions
 DOCUMENTS = {
     "New York Times": (0.1, 0.3, 1.0),
     "PubMed": (0.5, 8.2, 40.0),

@@ -1,4 +1,4 @@
-"""How figures look: one colour, marker and line for a method, wherever it is drawn."""
+"""Style of figures: one colour, marker and line for a method, in all figures."""
 
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
@@ -21,8 +21,8 @@ class Look(NamedTuple):
 
 
 # Colours of Okabe & Ito and of Tol's muted set, which readers with any kind of colour blindness can
-# tell apart; markers and dashes tell apart what is left, also in black and white. An inference
-# method has the colour of the Online learner that is made of it.
+# tell apart; markers and dashes separate the rest, also in black and white. An inference
+# method has the colour of the Online learner that uses it.
 LOOKS: dict[str, Look] = {
     "ML-OPE": Look("#D55E00", "s"),
     "Online-OPE": Look("#0072B2", "o"),

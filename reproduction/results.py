@@ -17,7 +17,7 @@ from reproduction.experiment import Run, Verdict
 from reproduction.rows import Rows
 from reproduction.settings import Settings
 
-# a run is done again when any Python file of these has changed
+# a run is repeated when any Python file in these folders has changed
 PACKAGES = (Path(opelda.__file__).parent, Path(__file__).parent)
 
 
@@ -48,7 +48,7 @@ class RunCache:
         self._fixed = {
             "code": " ".join([opelda.__version__, *(sources_hash(path) for path in PACKAGES)]),
             "data": data.fingerprint,
-            # a run is of one seed: those of fewer seeds are among those of more
+            # a run has one seed, so that runs of fewer seeds are among the runs of more
             "settings": settings.changed(n_seeds=1).to_dict(),
         }
 
@@ -113,7 +113,7 @@ def write_results(
 
 
 def _write(path: Path, content: bytes) -> None:
-    """Write a file in one step: an interruption leaves the one before, or none."""
+    """Write a file in one step: an interruption leaves the former file, or no file."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         temporary.write_bytes(content)

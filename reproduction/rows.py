@@ -5,15 +5,15 @@ from math import sqrt
 from statistics import fmean, variance
 from typing import Any
 
-# one line of a table: names of columns and plain values; what it does not have is empty there
+# one line of a table: names of columns and plain values; a missing value is empty there
 Row = dict[str, Any]
 Rows = list[Row]
 
 # a difference in LPP that means something
 TIE = 0.02
-# two standard deviations of the difference between two runs, each of a seed of its own
+# two standard deviations of the difference between two runs with different seeds
 SINGLE = 0.045
-# topics after fewer updates are mostly their random start: nothing is concluded from them
+# topics after fewer updates are mostly their random start, and are not judged
 LEAST_UPDATES = 20
 
 
@@ -41,7 +41,7 @@ def grouped(rows: Rows, *columns: str) -> dict[Any, Rows]:
 
 
 def mean_row(rows: Rows, columns: Iterable[str]) -> Row:
-    """Return the first row with means of the columns of which every row has a value.
+    """Return the first row with means of the columns where every row has a value.
 
     >>> mean_row([{"seed": 0, "lpp": -8.0}, {"seed": 1, "lpp": -7.0}], ["lpp"])
     {'seed': 0, 'lpp': -7.5}
@@ -51,7 +51,7 @@ def mean_row(rows: Rows, columns: Iterable[str]) -> Row:
 
 
 def means(rows: Rows, by: str | tuple[str, ...], column: str) -> dict[Any, float]:
-    """Return the mean of a column for each value of another, of those rows that have it.
+    """Return the mean of a column for each value of another column, over rows that have both.
 
     >>> means([{"T": 10, "f": 1.0}, {"T": 10, "f": 2.0}, {"T": 20, "f": None}], "T", "f")
     {10: 1.5}
@@ -62,12 +62,12 @@ def means(rows: Rows, by: str | tuple[str, ...], column: str) -> dict[Any, float
 
 
 def too_few_updates(rows: Rows) -> str | None:
-    """Return why topics of these rows cannot be judged; None where nothing speaks against it.
+    """Return the reason against judging the topics of rows, or None.
 
     >>> too_few_updates([{"updates": 1}, {"updates": 5}]), too_few_updates([{"updates": 50}])
     ('too few updates to judge: 5, it takes 20', None)
     """
-    # word frequencies alone have had none, earlier measurements did not count them
+    # word frequencies have no updates; earlier measurements did not count them
     most = max((row["updates"] for row in rows if row.get("updates")), default=None)
     if most is None or most >= LEAST_UPDATES:
         return None
@@ -84,7 +84,7 @@ def margin(groups: Iterable[Sequence[float]]) -> float:
 
     Of several seeds it is two standard errors of the difference between two settings' means, but at
     least 0.02. One seed does not tell how much seeds differ: then it is 0.045, two standard
-    deviations of the difference between two single runs as they were seen where there were several.
+    deviations of the difference between two single runs, measured where there were several.
 
     >>> margin([[-8.0], [-7.0]])
     0.045

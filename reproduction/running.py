@@ -39,7 +39,7 @@ EXPERIMENTS: dict[str, Experiment] = {
     module.EXPERIMENT.name: module.EXPERIMENT for module in MODULES
 }
 NAMES = tuple(EXPERIMENTS)
-# called with the run, its number from 0, how many there are, and the share of it that is done
+# called with the run, its number from 0, the number of runs, and the finished share of the run
 Progress = Callable[[Run, int, int, float], None]
 
 
@@ -50,7 +50,7 @@ class Result:
     experiment: Experiment
     rows: Rows  # the table behind the figure
     verdicts: list[Verdict]
-    files: list[Path]  # table, figure, verdicts, and what they were made with
+    files: list[Path]  # table, figure, verdicts, and their settings
     n_runs: int
     n_cached: int  # runs that had been done before
 
@@ -80,7 +80,7 @@ def reproduce(
 ) -> Result:
     """Run an experiment and write its table, figure and verdicts to ``out/name``.
 
-    Runs that are done are cached in ``out/runs``: after an interruption the same call goes on where
+    Runs that are done are cached in ``out/runs``: after an interruption the same call resumes where
     it was, and experiments that need the same runs share them.
 
     `name` may be its number in the paper, "figure-1"; without settings they are the paper's.

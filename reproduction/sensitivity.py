@@ -69,7 +69,7 @@ SWEEPS = {
 
 
 def runs(settings: Settings, data: Data) -> Sequence[Run]:
-    """Return a run for each learner, seed and changed parameter, and one with none changed."""
+    """Return a run for each learner, seed and changed parameter, and one with no change."""
     base = _base(settings, data)
     changes: list[dict[str, float]] = [{}]
     for name, sweep in SWEEPS.items():
@@ -135,7 +135,7 @@ def _margin(rows: Rows, learner: str, parameter: str) -> float:
 def draw(rows: Rows) -> Figure:
     """Draw both measures against each parameter: means over seeds, and the seeds as dots.
 
-    All but tau share an axis; tau may cost so much that the rest would look flat beside it.
+    All parameters except tau share an axis; beside tau the rest could look flat.
     """
     figure, axes = panels(len(SWEEPS), len(MEASURES), width=2.7, height=2.6)
     for row, (measure, title) in zip(axes, MEASURES.items(), strict=True):

@@ -1,4 +1,4 @@
-"""The settings that all experiments share: the paper's, any of them changeable."""
+"""The settings that all experiments share: the paper's, each changeable."""
 
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, ClassVar
@@ -37,7 +37,7 @@ class Settings:
     n_iter: int = 50  # iterations of inference per document; OPE's T
     n_passes: int = 5
     n_test: int = 1000  # documents set aside for testing
-    n_splits: int = 5  # random splits of these into words observed and words to predict
+    n_splits: int = 5  # random splits of test documents into words observed and words to predict
     held_out: float = 0.3  # share of the words to predict
     n_words: int = 10  # per topic, for coherence
     scoring: str = "vb"  # infers the test documents' mixtures; the authors score all with VB
@@ -92,7 +92,7 @@ class Settings:
 
     @classmethod
     def small(cls, **given: Any) -> "Settings":
-        """Return settings for a quick look; what is given stays as given."""
+        """Return settings for a quick look; given settings are kept."""
         return cls(**(QUICK | {"quick": True} | given))
 
     @property

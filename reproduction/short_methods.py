@@ -40,10 +40,10 @@ def infer_with(
 ) -> Rows:
     """Infer the test documents with each method, given the topics of Online-OPE.
 
-    Equal iterations are not equal work: BOPE makes two candidate steps in each, of which it keeps
+    Equal iterations are not equal work: BOPE makes two candidate steps in each and keeps
     the better.
 
-    Times are of inference alone, on one thread: the least of several turns, in each of which every
+    Times are of inference alone, on one thread: the least of several turns; in each turn every
     method has its own.
     """
     model = new_learner("Online-OPE", settings, seed).fit(data.train)

@@ -20,7 +20,7 @@ QUICK_P = (0.1, 0.5, 0.9)
 OTHERS = ("OPE", "VB", "CGS")
 # of BOPE's p, the one that is set beside OPE: chosen beforehand, not by how well it does
 CHOSEN_P = 0.9
-# tokens per document; of longer ones the claims say nothing
+# tokens per document; the claims do not cover longer documents
 SHORT = 30
 
 PANELS = {
@@ -70,7 +70,7 @@ def scores(rows: Rows, part: str, measure: str = "lpp") -> Scores:
 
 
 def draw(rows: Rows) -> Figure:
-    """Draw BOPE against p, and the methods that have none as lines from side to side."""
+    """Draw BOPE against p, and the methods without p as horizontal lines."""
     figure, axes = panels(3, len(PANELS), width=3.6, height=2.8)
     for row, (part, measures) in zip(axes, PANELS.items(), strict=True):
         for panel, (measure, title) in zip(row, measures.items(), strict=True):
@@ -142,7 +142,7 @@ def _verdict(rows: Rows, claim: str, test: Test) -> Verdict:
 
 
 def _margin(rows: Rows, part: str) -> float:
-    """Return what counts as a difference; with given topics methods share what a seed does."""
+    """Return the smallest difference that counts; with given topics, seeds affect methods alike."""
     groups: dict[Tried, list[float]] = {}
     for of_seed in grouped(rows, "seed").values():
         own = scores(of_seed, part)

@@ -22,10 +22,10 @@ OBSERVED, TO_PREDICT = "_part_1.txt", "_part_2.txt"
 
 @dataclass(frozen=True)
 class SplitFiles:
-    """Split test documents as they stand in files."""
+    """Test documents that are split already, in files."""
 
     folder: Path
-    words: list[str]  # the vocabulary, in the order of its numbers
+    words: list[str]  # the vocabulary, in the order of word numbers
     # counts by the numbers in the files, which are words' only once it is known whether these count
     # from 0 or from 1
     numbered: tuple[Split, ...]
@@ -33,7 +33,7 @@ class SplitFiles:
     def first_id(self, X: sparse.csr_array) -> int:
         """Return the number of the first word, which the files do not say.
 
-        A word numbered 0 decides it, and so does one numbered as many as there are. Where neither
+        A word numbered 0 decides it, and so does the largest possible number. Where neither
         occurs, words must be about as frequent as in other documents: shifted by one, each would
         be as frequent as its neighbour in the alphabet.
         """
@@ -120,7 +120,7 @@ def _vocabulary(folder: Path) -> list[str]:
 
 
 def _read(path: Path, n_words: int) -> sparse.csr_array:
-    """Return counts by the numbers as they stand, from 0 to as many as there are words."""
+    """Return counts by the numbers in the files, from 0 to the number of words."""
     if not path.is_file():
         raise InputError(f"There is no file {path}; every {OBSERVED} needs its {TO_PREDICT}.")
     with open(path, "rb") as file:  # open: no vocabulary is looked for, and any number will do

@@ -1,8 +1,8 @@
-"""Figure 5: how OPE converges as it is given more iterations, and how much its runs differ.
+"""Figure 5: OPE's convergence with more iterations, and the spread of OPE's runs.
 
 With alpha < 1 a topic that was never picked has theta_1k / T after T iterations, so that f grows by
 (1 - alpha) ln T for each of them and never ends: the prior's doing, not progress. The terms of f
-are therefore kept apart. The same topics hold the gap open, each by 1 - alpha in the end: no T
+are therefore kept apart. The same topics hold the gap open, each by 1 - alpha in the limit: no T
 closes it.
 
 The paper's OPE is random in two ways, its start and its picks; ours starts at the uniform mixture.
@@ -37,7 +37,7 @@ N_DOCS = 100
 N_RUNS = 10
 # likelihoods are close up to this share
 CLOSE = 0.01
-# a rate of 1/T, with room for what is measured at so few T
+# a rate of 1/T, with room for measurements at few T
 RATE = -0.7
 
 

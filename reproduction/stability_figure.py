@@ -16,7 +16,7 @@ from reproduction.rows import Rows, grouped, mean_row, where
 # where runs begin: the paper's way and ours
 Start = Literal["random", "uniform"]
 STARTS: tuple[Start, Start] = ("random", "uniform")
-# f and its terms: what they are called, marker and line; the colour is OPE's
+# f and its terms: name, marker and line; the colour is OPE's
 TERMS = {
     "f": ("f", "o", "-"),
     "log_likelihood": ("log-likelihood", "^", "--"),
@@ -57,7 +57,7 @@ def spreads(rows: Rows, column: str = "sd_f", init: Start = "random") -> dict[in
 
 
 def line(x: ArrayLike, y: ArrayLike) -> tuple[float, float, float]:
-    """Return a and b of the best y = a + b x, and the root mean square of what is left.
+    """Return a and b of the best y = a + b x, and the root mean square of the residuals.
 
     >>> [round(abs(value), 6) for value in line([0, 1, 2], [1, 3, 5])]
     [1.0, 2.0, 0.0]

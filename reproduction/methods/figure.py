@@ -32,7 +32,7 @@ AROUND = ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, 1), (1, -1), (-1, -1))
 
 
 def draw_table(rows: Rows) -> Figure:
-    """Draw all parts; those that have no rows stay empty."""
+    """Draw all parts; parts without rows stay empty."""
     figure = Figure(figsize=(11, 8.6), layout="constrained")
     axes = figure.subplot_mosaic([["K", "n", "N"], ["quality", "quality", "memory"]])
     for part in PARTS:
@@ -129,7 +129,7 @@ def _draw_memory(axes: Axes, rows: Rows) -> None:
 
 
 def _label_ends(axes: Axes, rows: Rows, part: str) -> None:
-    """Write the exponents beside the lines' ends, one above the other."""
+    """Write the exponents beside the lines' ends, without overlap."""
     found, slopes = times(rows, part), exponents(rows, part)
     names = sorted(slopes, key=lambda name: found[name][-1][1])
     if not names:

@@ -1,4 +1,4 @@
-"""Table 1, read from its rows: exponents of growth, storage and what it grows with, quality."""
+"""Table 1, read from its rows: exponents of growth, storage and its growth, quality."""
 
 import re
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from reproduction.rows import Row, Rows, grouped, mean_row, where
 
 # the column that each part of the timing varies
 PARTS = {"K": "n_topics", "n": "n_words", "N": "n_tokens"}
-FITTED = 3  # of the largest sizes, where what is done only once per document weighs least
+FITTED = 3  # of the largest sizes, where the fixed work per document weighs least
 GROWS = 1 / 3  # an exponent that counts as growing
 AVERAGED = ("lpp", "seconds_per_document", "likelihood_gap", "effective_topics")
 FELL_BACK = re.compile(r"for (\d+) of \d+ documents")  # in TLI's warning
@@ -96,7 +96,7 @@ def quality(rows: Rows, *, frequent: bool = False) -> dict[str, Row]:
 
 
 def fallen_back(rows: Rows) -> float:
-    """Return on what share of the documents TLI's conditions failed, by what it warned of.
+    """Return the share of documents on which TLI's conditions failed, by its warnings.
 
     >>> note = "TLI fell back to the likeliest mixture of all topics for 3 of 20 documents: why."
     >>> quality = {"part": "quality", "method": "TLI", "lpp": -7.0, "documents": 20}

@@ -19,14 +19,14 @@ from reproduction.experiment import Report
 from reproduction.rows import Row
 from reproduction.settings import Settings
 
-# those of the paper's table and of its authors; others are ours
+# rows of the paper's table and code; others are ours
 OTHERS = ("em", "exact")
 NAMES: dict[str, str] = {cls.__name__: name for name, cls in METHODS.items() if name not in OTHERS}
 # OPE's kernel skips topics that provably cannot come next; this is OPE as the paper counts it
 UNSCREENED = "OPE, every topic"
 # the kernel also keeps a copy of the topics that it has moved to; this is OPE without kernel
 PLAIN = "OPE in NumPy"
-# OPE without a prior, whatever the settings say
+# OPE without a prior, for any settings
 FLAT = "OPE, alpha 1"
 # time of an iteration and storage in Table 1; n are distinct words, N tokens
 STATED: dict[str, tuple[str, str]] = {
@@ -38,9 +38,9 @@ STATED: dict[str, tuple[str, str]] = {
     "CVB0": ("K N", "K N"),
     "CGS": ("K N", "K N"),
 }
-# TLI's linear programs take time like K^3 V; so much of it is a minute or so
+# TLI's linear programs take time like K^3 V; this is about a minute
 MOST_PROGRAMS = 2 * 10**9
-# a time so long is not taken again
+# a longer time is not repeated
 LONG = 5.0
 LEFT_OUT = "left out: its linear programs would take minutes"
 ENGINE = CPUEngine(1)
@@ -89,7 +89,7 @@ def is_compiled(name: str) -> bool:
 
 
 def new_row(part: str, name: str, seed: int, **values: Any) -> Row:
-    """Return a row with what the paper states of a method beside what was measured.
+    """Return a row with the paper's statement of a method beside the measurement.
 
     >>> row = new_row("K", "VB", 0, n_topics=25)
     >>> row["compiled"], row["n_topics"], row["stated_storage"]
@@ -101,7 +101,7 @@ def new_row(part: str, name: str, seed: int, **values: Any) -> Row:
 
 
 def too_many_programs(n_topics: int, vocabulary: int) -> bool:
-    """Say whether inverting so many topics, as TLI does, would take minutes.
+    """Return whether inverting that many topics, as TLI does, would take minutes.
 
     >>> too_many_programs(100, 2000), too_many_programs(100, 5000)
     (False, True)
@@ -172,10 +172,10 @@ def best_seconds(
 ) -> dict[Key, tuple[float, Any]]:
     """Return the least seconds of each piece of work, and the mixtures it found.
 
-    The pieces take turns, so that whatever else the machine does hits all alike. It only ever adds
-    time: the least of the repeats is the best guess. More than five seconds are not repeated. One
-    document goes before and does not count. All have one thread, none computes certificates, and
-    it is the processor's time that counts, where that is known well enough.
+    The pieces take turns, so that other load affects all alike. Load only adds
+    time: the least of the repeats is the best estimate. More than five seconds are not repeated.
+    One document goes before and does not count. All have one thread, no method computes
+    certificates, and CPU time counts, where the system measures it well enough.
     """
     found: dict[Key, tuple[float, Any]] = {}
     with one_thread():

@@ -1,7 +1,7 @@
 """Table 1's storage: what inferring one very long document takes beside its input and output.
 
-The peak of a process only ever rises, so every measurement has a process of its own: a fork of one
-that has done nothing but import.
+The peak of a process only rises, so every measurement has a separate process: a fork of a process
+that has only imported.
 """
 
 import json
@@ -36,7 +36,7 @@ INVERSE = "left out: the inverse of so many topics takes hours; it has K V numbe
 NOT_HERE = "could not be measured on this system"
 START = "from reproduction.methods.memory import serve; serve()"
 ROOT = Path(__file__).parents[2]
-# every large array in pages of its own, given back when it goes, and no pages of unusual size
+# every large array has separate pages, returned when freed, and no pages of unusual size
 ENVIRONMENT = {
     "MALLOC_MMAP_THRESHOLD_": "65536",
     "NUMPY_MADVISE_HUGEPAGE": "0",
@@ -77,7 +77,7 @@ def peaks(
 
 
 def _measured(jobs: list[list[Any]], settings: Settings) -> Iterator[int | None]:
-    """Yield the answers of a process of its own, None for all that it cannot give."""
+    """Yield the answers of a separate process, None for each failure."""
     asked = json.dumps({"jobs": jobs, "n_iter": settings.n_iter})
     with subprocess.Popen(
         [sys.executable, "-c", START, asked],
@@ -93,7 +93,7 @@ def _measured(jobs: list[list[Any]], settings: Settings) -> Iterator[int | None]
 
 
 def serve() -> None:
-    """Answer what is asked in the first argument, a line for each job."""
+    """Answer the jobs of the first argument, a line for each."""
     asked = json.loads(sys.argv[1])
     settings = Settings(n_iter=asked["n_iter"])
     for name, *size in asked["jobs"]:
@@ -161,7 +161,7 @@ def _reference(
 ) -> Callable[[], Any]:
     """Return what infers X in NumPy; it holds the first words of the vocabulary."""
     method = new_method(name, settings)
-    if name in NAMES:  # a few iterations take as much as many
+    if name in NAMES:  # a few iterations need the memory of many
         known = method.get_params()
         few = {"n_iter": 5, "burn_in": 2}
         method.set_params(**{key: value for key, value in few.items() if key in known})
@@ -188,9 +188,9 @@ def long_document(n_topics: int, n_words: int, n_tokens: int) -> tuple[Topics, s
 
 
 def fill_to_peak() -> list[NDArray[Any]]:
-    """Take memory until the process has as much as it had at most: what comes then is seen.
+    """Fill memory up to the former peak, so that further memory is visible.
 
-    Making the topics took more than is left of them, which would hide as much of a method's.
+    Creating the topics took more memory than they keep, which would hide a method's memory.
     """
     before, ballast = largest_memory(), []
     while largest_memory() == before:

@@ -30,7 +30,7 @@ from reproduction.methods.measuring import (
 from reproduction.rows import Row, Rows
 from reproduction.settings import Settings
 
-LEAST_WORDS = 200  # a model of fewer would say nothing
+LEAST_WORDS = 200  # a model of fewer is not informative
 
 
 def quality_reached(
@@ -39,7 +39,7 @@ def quality_reached(
     """Infer test documents with every method, by topics that Online-OPE has learned in one pass.
 
     All have the same documents, evenly spread over those for testing. Where the vocabulary is too
-    large for TLI there are rows for a model of its most frequent words, too: the same topics and
+    large for TLI there are also rows for a model of the most frequent words: the same topics and
     documents without all other words, for TLI and the methods with kernels. OPE is there a second
     time with a prior of 1. Times are of whole documents on one thread, the least of the repeats.
     """
@@ -155,7 +155,7 @@ def _certified(found: Inference) -> Row:
 
 
 def _complaint(method: Method, problem: Problem, seed: int) -> str | None:
-    """Return what a method warns of on these documents."""
+    """Return a method's warnings on these documents."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         problem.solve(method, seed)

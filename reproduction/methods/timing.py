@@ -45,7 +45,7 @@ class Size(NamedTuple):
 
 
 def draw_documents(n_docs: int, size: Size, seed: int) -> tuple[Topics, sparse.csr_array]:
-    """Draw topics, and documents about a few of them with exactly n words and N tokens each.
+    """Draw topics, and documents about a few topics with exactly n words and N tokens each.
 
     >>> topics, X = draw_documents(3, Size(n_topics=5, n_words=20, times=2, vocabulary=100), 0)
     >>> topics, np.diff(X.indptr).tolist(), X.sum(axis=1).tolist()
@@ -58,7 +58,7 @@ def draw_documents(n_docs: int, size: Size, seed: int) -> tuple[Topics, sparse.c
     mixtures = rng.dirichlet(np.full(size.n_topics, 2 / size.n_topics), n_docs)
     X = np.zeros((n_docs, size.vocabulary), np.float32)
     for counts, p in zip(X, mixtures @ topics, strict=True):
-        # the first n words of a draw without replacement, then further tokens of these
+        # the first n words of a draw without replacement, then further tokens of the same words
         words = np.argsort(rng.exponential(size=len(p)) / p)[: size.n_words]
         more = rng.multinomial((TOKENS_PER_WORD - 1) * size.n_words, p[words] / p[words].sum())
         counts[words] = size.times * (1 + more)

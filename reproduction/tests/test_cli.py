@@ -34,7 +34,7 @@ THEMES = (
 
 @pytest.fixture
 def run(capsys, monkeypatch, tmp_path):
-    """Run a command in a folder of its own; return the exit code, output and errors."""
+    """Run a command in a separate folder; return the exit code, output and errors."""
     monkeypatch.chdir(tmp_path)
 
     def run(*args):
@@ -47,7 +47,7 @@ def run(capsys, monkeypatch, tmp_path):
 
 @pytest.fixture
 def about(tmp_path):
-    """Return what a command wrote of an experiment."""
+    """Return a command's files of an experiment."""
     return lambda name: json.loads((tmp_path / "o" / name / "about.json").read_text())
 
 
@@ -266,7 +266,7 @@ def test_an_interrupted_command_goes_on(run, monkeypatch):
 def test_ctrl_c_while_it_runs(tmp_path):
     args = ("learning-time", "--quick", "-o", str(tmp_path / "o"), "--passes", "20", "-v")
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
-        # a shell's background jobs ignore Ctrl-C, and so would what they start
+        # a shell's background jobs ignore Ctrl-C, and so would their children
         signal.signal(signal.SIGINT, signal.default_int_handler)
     running = subprocess.Popen(
         [sys.executable, "-m", "reproduction", *args],

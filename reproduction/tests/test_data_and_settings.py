@@ -11,7 +11,7 @@ from reproduction import Settings, prepare
 
 
 def numbered(n_docs, n_short=0, n_words=12, seed=0):
-    """Counts whose first column tells documents apart; the last have a single token or none."""
+    """Counts whose first column tells documents apart; the last have at most one token."""
     rng = np.random.default_rng(seed)
     X = rng.poisson(0.7, (n_docs + n_short, n_words))
     X[:n_docs, 0] = np.arange(n_docs) + 2
@@ -32,7 +32,7 @@ def test_documents_are_learned_from_or_tested_on(n_docs, n_short, share, seed, p
     X = numbered(n_docs, n_short)
     settings = Settings(n_test=n_test, n_splits=3, held_out=share, seed=seed)
     data = prepare(sparse.csr_matrix(X), settings, label="numbers")
-    X = X[X.any(axis=1)]  # there is nothing to learn from a document without words
+    X = X[X.any(axis=1)]  # a document without words is left out
     assert data.train.shape == (len(X) - n_test, X.shape[1])
     together = np.vstack((data.train.toarray(), data.test.toarray()))
     order = np.lexsort(together.T[::-1])

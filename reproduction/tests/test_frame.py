@@ -1,4 +1,4 @@
-"""The driver: what is run, what is kept and used again, and what is written."""
+"""The driver: runs, the cache of runs, and files."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Times of inference: fair by construction, whatever they are."""
+"""Times of inference: fair by construction."""
 
 from collections import Counter
 from dataclasses import replace

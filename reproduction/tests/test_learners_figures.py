@@ -1,4 +1,4 @@
-"""Figures 1 and 2: what their rows are said to mean, and how they are drawn."""
+"""Figures 1 and 2: verdicts on their rows, and drawing."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""A learner's way: where it is looked at, and that looking sees what is there."""
+"""A learner's curve: its points, and the measurements at each point."""
 
 from itertools import combinations
 

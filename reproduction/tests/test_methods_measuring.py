@@ -79,7 +79,7 @@ def test_documents_have_exactly_the_size_asked_for(n_topics, n_words, times, see
 
 
 class Recorded(Problem):
-    """A problem that notes whose turn it is, and takes so much of a clock's time."""
+    """A problem that notes its turn, and advances a clock."""
 
     def solve(self, method, seed):
         name, calls, clock, takes = method

@@ -1,4 +1,4 @@
-"""Table 1: its runs, what is made of measurements, and the figure."""
+"""Table 1: runs, conclusions from measurements, and the figure."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The page on the paper's experiments shows what the kept measurements say."""
+"""The page on the paper's experiments agrees with the kept measurements."""
 
 import json
 import re

@@ -9,12 +9,12 @@ from reproduction.plots import LOOKS, draw_line, legend, panels, style, tidy
 
 
 def related(one, other):
-    """Whether one is the Online learner that is made of the other."""
+    """Whether one is the Online learner that uses the other method."""
     return f"Online-{one}" == other or f"Online-{other}" == one
 
 
 def method_of(name):
-    """Return a name without what is only a variant."""
+    """Return a name without its variant."""
     return name.replace(",", " ").split()[0].removeprefix("Online-")
 
 

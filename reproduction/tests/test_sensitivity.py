@@ -1,4 +1,4 @@
-"""Figure 3: which settings are run, what is measured, what is concluded and drawn."""
+"""Figure 3: runs, measurements, conclusions and drawing."""
 
 import json
 
@@ -101,7 +101,7 @@ def test_seeds_that_differ_more_make_more_count(seed):
     rng = np.random.default_rng(seed)
     seeds = rng.normal(0, 0.5, (4000, 4))
     differences = seeds[::2].mean(axis=1) - seeds[1::2].mean(axis=1)
-    settings = seeds + rng.normal(0, 9, (4000, 1))  # what the settings themselves do is left out
+    settings = seeds + rng.normal(0, 9, (4000, 1))  # settings' own effects cancel
     assert margin(settings.tolist()) == pytest.approx(2 * differences.std(), rel=0.1)
 
 

@@ -1,4 +1,4 @@
-"""Short texts: which methods are run, what is measured, what is concluded and drawn."""
+"""Short texts: runs, measurements, conclusions and drawing."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Convergence and spread of OPE: rows against plain NumPy, verdicts on rows made by hand."""
+"""Convergence and spread of OPE: rows against plain NumPy, verdicts on constructed rows."""
 
 from itertools import product
 
@@ -84,7 +84,7 @@ def test_spread_is_what_numpy_finds(measured, by_hand):
 
 
 def points(lengths=(10, 20, 50, 100), seed=0, **columns):
-    """Rows of convergence; columns are functions of T and replace those of a typical collection."""
+    """Rows of convergence; columns are functions of T that replace a typical collection's."""
     typical = {"log_likelihood": lambda T: -600.0, "log_prior": lambda T: 500 + 97 * np.log(T)}
     typical |= {"gap": lambda T: 97 + 20 / T, "likelihood_gap": lambda T: 80.0}
     typical |= {"unpicked": lambda T: 98.0, "growth": lambda T: 97.0} | columns
