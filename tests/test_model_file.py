@@ -16,7 +16,7 @@ from sklearn.exceptions import NotFittedError
 import opelda
 from opelda import MLOPE, OnlineOPE, StreamingOPE, TopicModel, _store
 from opelda.corpus import Tokenizer, Vocabulary, generate, generate_stream
-from opelda.errors import InputError
+from opelda.errors import InputError, ModelFileError
 from opelda.inference import METHODS, OPE, VB, Exact, Method, PerToken
 from opelda.learning import LEARNERS, SCVB0, Online, Seeds, Streaming
 from opelda.learning.persistence._model_arrays import as_parts
@@ -100,6 +100,14 @@ def test_a_stream_goes_on_with_its_vocabulary(tmp_path):
     assert same(part.fit_stream(STREAM[3:]), whole)
     assert part.vocabulary_ == whole.vocabulary_
     assert part.top_words() == whole.top_words()
+
+
+def test_sums_that_differ_from_their_topics_are_refused(tmp_path):
+    model = TopicModel(2, preset="fast", random_state=0).fit(np.eye(6, dtype=int).repeat(9, 0))
+    model._state.weights.sums[1] *= 1.01
+    opelda.save(model, tmp_path / "m")
+    with pytest.raises(ModelFileError, match="do not add up to their sums"):
+        opelda.load(tmp_path / "m")
 
 
 def test_sums_come_back_as_they_were(tmp_path):

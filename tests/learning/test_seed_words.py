@@ -10,6 +10,7 @@ import opelda
 from opelda import TopicModel
 from opelda.corpus import Tokenizer, Vocabulary, generate
 from opelda.engines import CPUEngine
+from opelda.engines.seam import TokenCounts
 from opelda.errors import InputError, ModelFileError
 from opelda.learning import Online, SeedWarning, _closing_sweeps
 from opelda.learning._closing_sweeps import HeldCollection
@@ -225,6 +226,26 @@ def test_a_topic_begins_with_the_documents_that_hold_most_of_its_words(made):
     gained = (weights.rows[:, :4] - before).reshape(4, 5, 4).sum(axis=1)
     assert gained[2, 0] == pytest.approx(20, rel=1e-4)  # as much as the start, all in its group
     assert sorted(gained.argmax(axis=0)) == [0, 1, 2, 3]  # and the others elsewhere
+
+
+def test_without_rest_only_seeded_topics_start_from_documents():
+    X = sparse.csr_array(np.kron(np.eye(4), np.ones((30, 5))))
+    engine = CPUEngine(1)
+    weights = engine.random_weights(20, 4, 0.1, 0)
+    before = weights.rows[:, :4].copy()
+    pull = Pull(np.array([12], np.int32), np.array([0], np.int32), 0.1)
+    seed_topics(engine, weights, engine.documents(X), 0, pull, rest=False)
+    assert (weights.rows[:, :4] != before).any(axis=0).tolist() == [True, False, False, False]
+
+
+def test_firm_seeds_raise_counts_to_a_weight_and_not_beyond():
+    counts = TokenCounts(sparse.csr_array(np.array([[400, 0], [0, 400], [4, 4]])), 0)
+    pull = Pull(np.array([0, 2], np.int32), np.array([0, 1], np.int32), 0.1)
+    added = pull.on_counts(counts).cells.toarray() - counts.cells.toarray()
+    raised = pull.on_counts(counts, at_least=True).cells.toarray() - counts.cells.toarray()
+    assert added[0, 0] == 40 == added[2, 1]  # a tenth of an average topic
+    assert raised[0, 0] == 0
+    assert raised[2, 1] == 36
 
 
 def test_sweeps_are_drawn_with_the_words_weight_and_leave_counts(made, monkeypatch):
