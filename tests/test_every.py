@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from opelda._validation import Every
 from opelda.errors import InputError
+from tests.cases import cases
 
 TIMES = {"30s": 30.0, "5m": 300.0, "1h": 3600.0, "0.5s": 0.5}
 
@@ -44,7 +45,7 @@ def test_by_time_it_is_due_at_once_then_after_the_time_and_takes_a_tenth_at_most
         ended, taken, first = now[0], took, False
 
 
-@pytest.mark.parametrize(
+@cases(
     "wrong", ["", "30", "s", "30 s", "-5s", "0s", "5d", "1e3s", "s30", 0, -1, 1.5, None, True, "0"]
 )
 def test_anything_else_is_refused(wrong):

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import opelda
+from tests.cases import cases
 
 
 def needs_no_spark(name):
@@ -58,7 +59,7 @@ DATA = {
 }
 
 
-@pytest.mark.parametrize(
+@cases(
     "name",
     [
         "opelda",

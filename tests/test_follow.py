@@ -13,6 +13,7 @@ from opelda.corpus import generate
 from opelda.errors import InputError, ModelFileError
 from opelda.learning.persistence._model_arrays import as_parts
 from opelda.learning.persistence._stored_model import CHECKPOINT_FILE as FILE
+from tests.cases import cases
 
 X = generate(60, n_words=40, n_topics=3).X
 
@@ -130,7 +131,7 @@ def test_a_file_that_is_still_being_copied_is_passed_over_and_a_damaged_one_refu
         list(opelda.follow("model", poll=0.001))
 
 
-@pytest.mark.parametrize("wrong", [{"poll": 0}, {"poll": "1"}, {"timeout": -1}])
+@cases("wrong", [{"poll": 0}, {"poll": "1"}, {"timeout": -1}])
 def test_wrong_times_are_refused_at_once(wrong):
     with pytest.raises(InputError, match=next(iter(wrong))):
         opelda.follow("model", **wrong)

@@ -22,6 +22,7 @@ from opelda.learning import LEARNERS, SCVB0, Online, Seeds, Streaming
 from opelda.learning.persistence._model_arrays import as_parts
 from opelda.learning.persistence._stored_model import StoredModel, checksum
 from opelda.report import topic_table, topic_weights
+from tests.cases import cases
 
 GOLDEN = Path(__file__).parent / "golden"
 X = generate(60, n_words=12, n_topics=3, n_tokens=20).X
@@ -144,7 +145,7 @@ def test_what_is_the_machine_s_is_not_saved_and_nothing_else_is_lost(tmp_path):
 OLD = json.loads((GOLDEN / "presets-1.json").read_text())
 
 
-@pytest.mark.parametrize("name", OLD["models"])
+@cases("name", OLD["models"])
 def test_models_of_before_presets_had_one_meaning_go_on_as_they_did(tmp_path, name):
     old, more = OLD["models"][name], np.array(OLD["more"])
     (tmp_path / "m").write_bytes(base64.b64decode(old["file"]))
@@ -260,7 +261,7 @@ WORDS_OF = [["drinks", ["w1", "w2"]]]
 EXACT = {"max_loss": None, "max_loss_per_token": 1e-3}
 
 
-@pytest.mark.parametrize(
+@cases(
     ("old", "today"),
     [
         ({}, {}),
@@ -336,7 +337,7 @@ def test_a_short_list_of_stop_words_is_where_earlier_versions_look(tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore::opelda.inference.TLIWarning")
-@pytest.mark.parametrize("name", ["OnlineOPE", "MLOPE", "TopicModel", "stream", "matrix prior"])
+@cases("name", ["OnlineOPE", "MLOPE", "TopicModel", "stream", "matrix prior"])
 def test_a_stored_model_shows_its_topics_without_being_loaded(name, tmp_path):
     model = copy.deepcopy(KINDS[name])
     model = model if hasattr(model, "_state") else model.fit(X)

@@ -17,6 +17,7 @@ from opelda.errors import ModelFileError
 from opelda.inference import EM, OPE
 from opelda.learning.persistence._model_arrays import SINCE, as_parts
 from opelda.learning.persistence._stored_model import FORMAT, KIND, checksum, shortened
+from tests.cases import cases
 
 X = generate(60, n_words=12, n_topics=3, n_tokens=20).X
 WORDS = [f"w{j}" for j in range(12)]
@@ -182,7 +183,7 @@ def mutated_array(name, key, array):
     return arrays, header
 
 
-@pytest.mark.parametrize(
+@cases(
     ("parameter", "value", "must"),
     [
         ("n_components", 10**12, True),
@@ -274,7 +275,7 @@ def damaged(data, array):
     return spoiled.reshape(array.shape)
 
 
-@pytest.mark.parametrize("length", [59, 60, 61, 1000])
+@cases("length", [59, 60, 61, 1000])
 def test_long_values_are_shown_in_sixty_characters(length):
     shown = shortened("x" * length)
     assert len(shown) == min(length, 60)

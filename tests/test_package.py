@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import opelda
+from tests.cases import cases
 
 
 def test_exported_names():
@@ -136,7 +137,7 @@ PUBLIC = {
 }
 
 
-@pytest.mark.parametrize("name", PUBLIC)
+@cases("name", PUBLIC)
 def test_public_names(name):
     module = importlib.import_module(name)
     assert sorted(module.__all__) == PUBLIC[name]

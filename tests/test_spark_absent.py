@@ -11,6 +11,7 @@ from opelda._validation import Every
 from opelda.errors import EngineError, InputError
 from opelda.learning.persistence._checkpoint import Checkpoint
 from opelda.spark._errors import LostError, explained, last_batch
+from tests.cases import cases
 
 
 @pytest.mark.parametrize("make", [list, iter])
@@ -69,7 +70,7 @@ Traceback (most recent call last):
 """
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "kind", "sentence"),
     [
         ("ModuleNotFoundError: No module named 'opelda'", EngineError, "The executors have no op"),

@@ -18,6 +18,7 @@ from safetensors.numpy import load_file, save_file
 from opelda import _store
 from opelda._replacing import remove_leftovers
 from opelda.errors import InputError, ModelFileError
+from tests.cases import cases
 
 KIND = "opelda test"
 TYPES = [np.dtype(name) for name in ("f4", "f8", "i4", "i8", "u1", "?", ">f4", ">i8")]
@@ -113,8 +114,8 @@ def test_mode_is_that_of_the_replaced_file_and_links_are_followed(tmp_path):
     assert load(tmp_path / "m")[1] == {"by": "link"}
 
 
-@pytest.mark.parametrize("error", [OSError(28, "No space"), KeyboardInterrupt(), MemoryError()])
-@pytest.mark.parametrize("step", ["open", "asarray", "fsync", "replace"])
+@cases("error", [OSError(28, "No space"), KeyboardInterrupt(), MemoryError()])
+@cases("step", ["open", "asarray", "fsync", "replace"])
 def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch, step, error):
     before = small_file(tmp_path / "m")
 
@@ -156,7 +157,7 @@ def test_places_that_cannot_be_written_or_read(tmp_path):
         load(tmp_path / "file")
 
 
-@pytest.mark.parametrize("letter", ["x", "é", "😀"])
+@cases("letter", ["x", "é", "😀"])
 def test_the_longest_name_there_may_be(tmp_path, monkeypatch, letter):
     longest = os.pathconf(tmp_path, "PC_NAME_MAX")
     name = letter * (longest // len(letter.encode()))
@@ -232,7 +233,7 @@ def test_sweep_takes_nothing_else(tmp_path, monkeypatch):
     assert swept == [0, 0]  # a living writer's file stays
 
 
-@pytest.mark.parametrize(
+@cases(
     ("arrays", "header", "why"),
     [
         ({}, {"a": [0, {"b": np.nan}]}, "cannot be written as JSON: Out of range"),

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from opelda.errors import ModelFileError
+from tests.cases import cases
 from tests.test_store import KIND, load, small_file
 
 
@@ -42,7 +43,7 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@cases("name", HOSTILE)
 def test_hostile_files_are_refused_in_one_sentence(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     Path("m").write_bytes(HOSTILE[name])

@@ -12,18 +12,19 @@ from scipy import sparse
 from opelda._count_matrix import counts
 from opelda._validation import choice, flag, number, seed, threads, whole
 from opelda.errors import InputError
+from tests.cases import cases
 
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
 
 
-@pytest.mark.parametrize("value", [0, 11, True, 2.0, "3", None, np.float64(3), float("nan")])
+@cases("value", [0, 11, True, 2.0, "3", None, np.float64(3), float("nan")])
 def test_whole_numbers_are_whole_and_within_their_limits(value):
     assert whole("n", np.int8(10), 1, 10) == 10
     with pytest.raises(InputError, match=r"^n must be a whole number, from 1 to 10, got"):
         whole("n", value, 1, 10)
 
 
-@pytest.mark.parametrize("value", [-0.1, 1.1, float("nan"), float("inf"), "0.5", None, True])
+@cases("value", [-0.1, 1.1, float("nan"), float("inf"), "0.5", None, True])
 def test_numbers_are_within_their_limits(value):
     assert number("tol", np.float32(0.5), 0, 1) == 0.5
     with pytest.raises(InputError, match=r"^tol must be a number from 0 to 1, got"):
@@ -43,7 +44,7 @@ def test_choices_and_flags_name_what_there_is():
         flag("screen", 1)
 
 
-@pytest.mark.parametrize("value", [-1, 2**32, "1", 1.0, True])
+@cases("value", [-1, 2**32, "1", 1.0, True])
 def test_seeds_are_small_whole_numbers(value):
     assert seed(np.random.RandomState(0)) == seed(np.random.RandomState(0))
     assert seed(np.random.default_rng(0)) == seed(np.random.default_rng(0))
@@ -80,7 +81,7 @@ def test_counts_are_sorted_distinct_and_the_callers_own_stay_as_they_are():
     assert X.indices.tolist() == [2, 0, 2]
 
 
-@pytest.mark.parametrize("value", [-1.0, np.nan, np.inf, 1e14])
+@cases("value", [-1.0, np.nan, np.inf, 1e14])
 def test_a_bad_count_is_named_by_its_place(value):
     X = np.ones((3, 4))
     X[1, 2] = value
@@ -103,8 +104,8 @@ def test_braces_of_the_users_own_are_left_alone():
     )
 
 
-@pytest.mark.parametrize("dtype", [np.int8, np.uint16, np.int32, np.uint32, np.int64, np.uint64])
-@pytest.mark.parametrize("form", ["csr", "csc", "coo", "bsr"])
+@cases("dtype", [np.int8, np.uint16, np.int32, np.uint32, np.int64, np.uint64])
+@cases("form", ["csr", "csc", "coo", "bsr"])
 def test_repeated_entries_of_any_type_are_added_exactly(dtype, form):
     value = min(np.iinfo(dtype).max, 2**30)
     rows, columns = np.zeros(300, np.int32), np.tile([1, 1, 2], 100)

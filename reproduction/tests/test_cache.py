@@ -7,6 +7,7 @@ import pytest
 from opelda.corpus import generate
 from reproduction import Run, Settings, prepare
 from reproduction.results import RunCache, sources_hash
+from tests.cases import cases
 
 SETTINGS = Settings.small(n_topics=3, n_test=20)
 ROWS = [{"size": 2, "tokens": 0.1 + 0.2, "nothing": None}, {"size": 2, "tokens": 1e300}]
@@ -40,7 +41,7 @@ DAMAGE = {
 }
 
 
-@pytest.mark.parametrize("kind", DAMAGE)
+@cases("kind", DAMAGE)
 def test_what_is_damaged_is_not_used(data, tmp_path, kind):
     kept = RunCache(tmp_path, data, SETTINGS)
     run = Run("", measured, {"size": 2})

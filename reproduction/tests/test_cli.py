@@ -19,6 +19,7 @@ from reproduction.learners import NAMES as WITH_TOPICS
 from reproduction.learners import NO_TOPICS
 from reproduction.options import SETTINGS
 from reproduction.settings import QUICK
+from tests.cases import cases
 
 ROOT = Path(module.__file__).parents[1]
 LEARNERS = (*WITH_TOPICS, NO_TOPICS)
@@ -219,7 +220,7 @@ MISTAKES = {
 }
 
 
-@pytest.mark.parametrize("name", MISTAKES)
+@cases("name", MISTAKES)
 def test_a_mistake_is_one_sentence(run, tmp_path, texts, split_folder, name):
     (tmp_path / "other.txt").write_text("nothing known\n" * 9)
     sparse.save_npz(tmp_path / "c.npz", sparse.csr_array(np.eye(4)))

@@ -8,6 +8,7 @@ from scipy import sparse
 
 from opelda.errors import InputError
 from reproduction import Settings, prepare
+from tests.cases import cases
 
 
 def numbered(n_docs, n_short=0, n_words=12, seed=0):
@@ -95,8 +96,8 @@ def test_a_fraction_is_a_token_to_split():
         assert all(part.nnz for part in parts)
 
 
-@pytest.mark.parametrize("X", [np.zeros((0, 3)), np.zeros((4, 3))])
-@pytest.mark.parametrize("splits", [None, [([[1, 0, 0]], [[0, 1, 0]])]])
+@cases("X", [np.zeros((0, 3)), np.zeros((4, 3))])
+@cases("splits", [None, [([[1, 0, 0]], [[0, 1, 0]])]])
 def test_nothing_to_learn_from(X, splits):
     with pytest.raises(InputError, match="no documents with words"):
         prepare(X, Settings(n_test=1), label="", splits=splits)
@@ -113,7 +114,7 @@ ODD_SPLITS = {
 }
 
 
-@pytest.mark.parametrize("kind", ODD_SPLITS)
+@cases("kind", ODD_SPLITS)
 def test_odd_splits(kind):
     splits, message = ODD_SPLITS[kind]
     with pytest.raises(InputError, match=message):
@@ -129,7 +130,7 @@ def test_small_settings_keep_what_is_given():
     assert set(small.to_dict()) == set(Settings.names())
 
 
-@pytest.mark.parametrize(
+@cases(
     ("name", "values"),
     {
         "held_out": [0.0, 1.0, -0.3, 2, np.nan, None, "0.3"],
@@ -147,8 +148,8 @@ def test_numbers_have_their_limits(name, values):
             Settings(**{name: value})
 
 
-@pytest.mark.parametrize("name", Settings.WHOLE)
-@pytest.mark.parametrize("value", [-1, 1.5, True, None, "3"])
+@cases("name", Settings.WHOLE)
+@cases("value", [-1, 1.5, True, None, "3"])
 def test_whole_numbers_are_whole(name, value):
     with pytest.raises(InputError, match=name):
         Settings(**{name: value})

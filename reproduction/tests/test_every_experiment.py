@@ -9,6 +9,7 @@ import pytest
 from opelda.corpus import generate
 from opelda.errors import InputError
 from reproduction import NAMES, Settings, find_experiment, prepare, reproduce
+from tests.cases import cases
 
 SETTINGS = Settings.small(n_topics=3, n_test=20, n_passes=1)
 
@@ -41,7 +42,7 @@ def test_every_experiment_is_what_its_name_says(name, data):
     found.draw([]).savefig(io.BytesIO(), format="svg")
 
 
-@pytest.mark.parametrize("name", NAMES)
+@cases("name", NAMES)
 def test_the_papers_number_is_a_name_too(name):
     found = find_experiment(name)
     numbered = re.match(r"(Figure|Table) (\d)", found.place)
@@ -56,7 +57,7 @@ def test_the_papers_figures_and_its_table_are_all_there():
     assert len({find_experiment(name).name for name in names}) == 6
 
 
-@pytest.mark.parametrize("name", ["figure-6", "table-2", "figure", "section-5", "", "Figure 3"])
+@cases("name", ["figure-6", "table-2", "figure", "section-5", "", "Figure 3"])
 def test_an_unknown_name_gets_the_list(name):
     with pytest.raises(InputError) as caught:
         find_experiment(name)

@@ -11,6 +11,7 @@ from opelda.corpus import generate
 from opelda.errors import InputError
 from reproduction import Experiment, Run, Settings, Verdict, prepare
 from reproduction import reproduce as run_experiment
+from tests.cases import cases
 
 SETTINGS = Settings.small(n_topics=3, n_test=20, n_passes=1)
 CALLS = []
@@ -119,7 +120,7 @@ def test_other_code_runs_anew(reproduce, monkeypatch):
     assert len(CALLS) == 1
 
 
-@pytest.mark.parametrize("failure", [KeyboardInterrupt(), InputError("No."), ValueError("no")])
+@cases("failure", [KeyboardInterrupt(), InputError("No."), ValueError("no")])
 def test_what_was_done_before_a_failure_is_kept(reproduce, tmp_path, failure):
     FAILURES[3] = failure
     with pytest.raises(type(failure)):

@@ -10,10 +10,11 @@ from opelda.errors import InputError
 from reproduction import generated as module
 from reproduction.generated import SHAPES, generated, parse
 from reproduction.split_files import read_split_files
+from tests.cases import cases
 
 
 @pytest.mark.parametrize("seed", range(1))
-@pytest.mark.parametrize("shape", SHAPES)
+@cases("shape", SHAPES)
 def test_the_published_shape(shape, monkeypatch, seed):
     monkeypatch.setattr(module, "BLOCK", 2000)
     kind = SHAPES[shape]
@@ -42,7 +43,7 @@ def test_names_say_shape_and_number(shape, n_docs):
     assert parse(f"generated:{shape}") == (shape, SHAPES[shape].n_docs)
 
 
-@pytest.mark.parametrize(
+@cases(
     "name",
     [
         *("tweets", "nyt:", "nyt:0", "nyt:-3", "nyt:1e3", "nyt:3:4", "nyt:9999999999", "", "nyt:²"),
@@ -136,7 +137,7 @@ def test_what_is_missing_is_named(folder, counts):
         read_split_files(folder)
 
 
-@pytest.mark.parametrize("at_once", [700, 8192, 9000, 30_000])
+@cases("at_once", [700, 8192, 9000, 30_000])
 def test_a_stream_of_parts_is_the_whole_collection(at_once):
     parts = list(module.drawn("small", 20_000, 3, at_once))
     assert [part.shape[0] for part in parts[:-1]] == [at_once] * (len(parts) - 1)

@@ -17,6 +17,7 @@ from reproduction.inference_time import (
 )
 from reproduction.learners import new_learner
 from reproduction.paper import SECONDS
+from tests.cases import cases
 
 SETTINGS = Settings.small(n_topics=4, batch_size=40, n_test=20, n_iter=12)
 
@@ -89,7 +90,7 @@ def test_time_is_that_of_inference_alone(data, monkeypatch):
     assert [row["seconds_per_document"] * 40 for row in rows] == pytest.approx(range(5, 13))
 
 
-@pytest.mark.parametrize("name", METHODS)
+@cases("name", METHODS)
 def test_learners_are_the_papers(data, name):
     mine = module._learner(name, SETTINGS.changed(n_jobs=2), 5, 120)
     assert mine.engine.n_threads == 1
@@ -117,7 +118,7 @@ def test_verdicts_follow_the_ratios():
     assert why.startswith("3 times, in the paper 371; 50 iterations")
 
 
-@pytest.mark.parametrize(
+@cases(
     ("other", "outcome"),
     [
         (1.12, "reproduced"),
@@ -127,7 +128,7 @@ def test_verdicts_follow_the_ratios():
         (0.88, "not reproduced"),
     ],
 )
-@pytest.mark.parametrize("slow", [{}, {"CVB0": 1.5, "CGS": 9.0}])
+@cases("slow", [{}, {"CVB0": 1.5, "CGS": 9.0}])
 def test_the_fastest_is_well_ahead_of_the_next(other, outcome, slow):
     rows = rows_of({"OPE": 1.0, "VB": other, **slow})
     assert outcomes(rows)[0] == outcome

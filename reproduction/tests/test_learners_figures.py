@@ -7,6 +7,7 @@ from opelda.corpus import generate
 from reproduction import Settings, learning_documents, learning_time, prepare
 from reproduction.curves import curve, curves
 from reproduction.learners import NAMES, SEVEN
+from tests.cases import cases
 
 WHEN = (1.0, 2.0, 4.0)
 
@@ -57,7 +58,7 @@ def test_the_fastest_to_a_level():
     assert "start kept" not in verdict.why
 
 
-@pytest.mark.parametrize(
+@cases(
     ("cgs", "cvb0", "vb", "outcome"),
     [
         (20, 100, 1000, "reproduced"),
@@ -85,7 +86,7 @@ def test_seconds_are_means_over_seeds_and_a_lucky_seed_is_not_enough():
     assert learning_time.seconds_to(rows, -5.0) == {}
 
 
-@pytest.mark.parametrize(
+@cases(
     ("online", "outcome"),
     [(-7.9, "reproduced"), (-7.99, "partly"), (-8.01, "partly"), (-8.1, "not reproduced")],
 )
@@ -96,7 +97,7 @@ def test_the_best_is_ahead_by_more_than_seeds_differ(online, outcome):
     assert outcomes(learning_documents.judge(rows + far))[0] == "partly"
 
 
-@pytest.mark.parametrize(
+@cases(
     ("kept", "outcome"),
     [(-9.1, "reproduced"), (-9.01, "partly"), (-8.99, "partly"), (-8.5, "not reproduced")],
 )
@@ -109,7 +110,7 @@ def test_the_worst_is_judged_in_the_papers_form(kept, outcome):
     assert "without -7.000" in verdict.why
 
 
-@pytest.mark.parametrize(
+@cases(
     ("npmi", "outcome"), [(0.9, "reproduced"), (0.2, "reproduced"), (0.195, "partly"), (0, "not")]
 )
 def test_the_most_coherent(npmi, outcome):

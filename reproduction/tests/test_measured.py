@@ -7,6 +7,7 @@ import pytest
 from opelda.corpus import generate
 from reproduction import NAMES, Settings, find_experiment, prepare
 from reproduction.plots import LOOKS, style
+from tests.cases import cases
 
 FEW = "too few updates to judge"
 # a collection of the size of NIPS in one mini-batch of the paper's: an update a pass
@@ -31,7 +32,7 @@ def measured():
     return found
 
 
-@pytest.mark.parametrize("name", NAMES)
+@cases("name", NAMES)
 def test_few_updates_get_no_verdict(measured, name):
     verdicts = find_experiment(name).judge(measured[name])
     assert {verdict.outcome for verdict in verdicts} == {"not tested"}
@@ -39,7 +40,7 @@ def test_few_updates_get_no_verdict(measured, name):
     assert all(FEW in verdict.why for verdict in judged_by_topics)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@cases("name", NAMES)
 def test_as_many_as_it_takes_get_one(measured, name):
     """The same rows, as if they came of more updates."""
     rows = [row | {"updates": 20} for row in measured[name] if "updates" in row]

@@ -30,6 +30,7 @@ from reproduction.methods.measuring import (
 from reproduction.methods.memory import INVERSE, NOT_HERE, peaks
 from reproduction.methods.quality import quality_reached
 from reproduction.methods.timing import Size, draw_documents, iteration_times
+from tests.cases import cases
 
 SETTINGS = Settings.small(n_topics=8, n_test=12, n_iter=20, n_passes=1, n_jobs=1)
 DENSE = ("OPE", "VB", "CVB", "CVB0", "CGS", "FW")
@@ -153,7 +154,7 @@ def test_memory_is_what_the_arrays_must_take():
     assert shares[-1] == 1
 
 
-@pytest.mark.parametrize("name", ["VB", "OPE", FLAT, "CCCP", "TLI"])
+@cases("name", ["VB", "OPE", FLAT, "CCCP", "TLI"])
 def test_quality_by_plain_arithmetic(name, data, reached):
     row = next(row for row in reached if row["method"] == name)
     topics = new_learner("Online-OPE", SETTINGS, 3, n_passes=1).fit(data.train).components_

@@ -13,6 +13,7 @@ from reproduction.methods.found import (
 )
 from reproduction.methods.measuring import FLAT, NAMES, PLAIN, UNSCREENED, new_row
 from reproduction.methods_table import EXPERIMENT, judge
+from tests.cases import cases
 
 PARTS = {"K": "n_topics", "n": "n_words", "N": "n_tokens"}
 BASE = {"n_topics": 50, "n_words": 200, "n_tokens": 400}
@@ -122,7 +123,7 @@ def test_growth_otherwise():
     assert outcomes(timed("CVB", K=1, n=1))[1] == "not reproduced"
 
 
-@pytest.mark.parametrize(
+@cases(
     ("seconds", "outcome"),
     [(3e-6, "reproduced"), (1.5e-6, "partly"), (0.5e-6, "not reproduced")],
 )
@@ -144,7 +145,7 @@ def test_how_cheap_an_iteration_is(seconds, outcome):
     assert outcomes(rows)[2] == "not tested"
 
 
-@pytest.mark.parametrize(
+@cases(
     ("ope", "plain", "outcome"),
     [(1, 9, "reproduced"), (9, 1, "partly"), (9, 9, "not reproduced"), (9, None, "not reproduced")],
 )
@@ -155,9 +156,7 @@ def test_who_needs_least_storage(ope, plain, outcome):
     assert "VB 5.00" in judge(rows)[3].why
 
 
-@pytest.mark.parametrize(
-    ("ope", "outcome"), [(-7.0, "reproduced"), (-7.5, "partly"), (-9.0, "not reproduced")]
-)
+@cases(("ope", "outcome"), [(-7.0, "reproduced"), (-7.5, "partly"), (-9.0, "not reproduced")])
 def test_how_good_ope_is(ope, outcome):
     rows = [scored("OPE", ope), scored("VB", -7.0), scored("CGS", -8.0), scored(FLAT, -6.0)]
     assert outcomes(rows)[4] == outcome

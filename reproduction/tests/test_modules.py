@@ -5,9 +5,8 @@ import doctest
 from importlib import import_module
 from pathlib import Path
 
-import pytest
-
 import reproduction
+from tests.cases import cases
 
 FOLDER = Path(reproduction.__file__).parent
 FILES = sorted(path for path in FOLDER.rglob("*.py") if "tests" not in path.parts)
@@ -31,7 +30,7 @@ def private_uses(source):
     return [name for name in found if private(name)]
 
 
-@pytest.mark.parametrize(
+@cases(
     "source",
     [
         "from opelda._validation import whole",
@@ -46,17 +45,17 @@ def test_a_private_name_is_seen(source):
     assert private_uses(source)
 
 
-@pytest.mark.parametrize("source", ["import opelda", "opelda.__version__", "self._key(run)"])
+@cases("source", ["import opelda", "opelda.__version__", "self._key(run)"])
 def test_others_are_not(source):
     assert private_uses(source) == []
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(FOLDER).as_posix())
+@cases("path", FILES, ids=lambda path: path.relative_to(FOLDER).as_posix())
 def test_only_public_names_are_used(path):
     assert private_uses(path.read_text(encoding="utf-8")) == []
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(FOLDER).as_posix())
+@cases("path", FILES, ids=lambda path: path.relative_to(FOLDER).as_posix())
 def test_examples_run(path):
     name = ".".join(path.relative_to(FOLDER.parent).with_suffix("").parts)
     if path.name not in ("__main__.py", "__init__.py"):

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from reproduction import page as script
+from tests.cases import cases
 
 DOCS = script.DOCS
 PAGE = script.PAGE.read_text(encoding="utf-8")
@@ -38,7 +39,7 @@ def test_every_picture_is_drawn_and_every_collection_told_of(drawn):
         assert f"`{corpus}`" in PAGE
 
 
-@pytest.mark.parametrize("picture", PICTURES)
+@cases("picture", PICTURES)
 def test_pictures_are_small_and_carry_no_date(picture):
     text = (DOCS / picture).read_text(encoding="utf-8")
     ET.fromstring(text)
@@ -46,7 +47,7 @@ def test_pictures_are_small_and_carry_no_date(picture):
     assert "dc:date" not in text
 
 
-@pytest.mark.parametrize("picture", PICTURES)
+@cases("picture", PICTURES)
 def test_pictures_are_what_the_script_draws(picture, drawn, check_picture):
     check_picture(DOCS / picture, drawn[Path(picture).name])
 

@@ -2,10 +2,10 @@
 
 from itertools import combinations
 
-import pytest
 from matplotlib.colors import to_rgb
 
 from reproduction.plots import LOOKS, draw_line, legend, panels, style, tidy
+from tests.cases import cases
 
 
 def related(one, other):
@@ -56,7 +56,7 @@ def test_one_legend_for_all_panels():
     assert labels == ["OPE", "VB", "CGS", "steps"]
 
 
-@pytest.mark.parametrize("ends", [(0.012, 0.08), (250, 900), (1, 20), (1, 1e6)])
+@cases("ends", [(0.012, 0.08), (250, 900), (1, 20), (1, 1e6)])
 def test_logarithmic_axes_have_numbers_however_short(ends):
     figure, axes = panels(1)
     axes[0, 0].plot(ends, (1, 2))

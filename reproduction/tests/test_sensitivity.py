@@ -11,6 +11,7 @@ from reproduction import Settings, prepare
 from reproduction.learners import quality
 from reproduction.rows import SINGLE, TIE, margin
 from reproduction.sensitivity import LEARNERS, SWEEPS, judge, one_pass, runs
+from tests.cases import cases
 
 SETTINGS = Settings.small(n_topics=3, n_test=40, n_jobs=1, batch_size=60, n_passes=3)
 DATA = prepare(generate(340, n_words=50, n_topics=3).X, SETTINGS, label="generated")
@@ -43,7 +44,7 @@ def outcome(rows, parameter):
     return judge(rows)[CLAIMS.index(parameter)].outcome
 
 
-@pytest.mark.parametrize("settings", [SETTINGS, Settings(), Settings(n_seeds=3, seed=5)])
+@cases("settings", [SETTINGS, Settings(), Settings(n_seeds=3, seed=5)])
 def test_one_parameter_changes_at_a_time(settings):
     found = runs(settings, DATA)
     keys = {json.dumps(run.parameters, sort_keys=True) for run in found}
@@ -73,7 +74,7 @@ def ignore(share):
     assert 0 <= share <= 1
 
 
-@pytest.mark.parametrize(
+@cases(
     ("learner", "kind", "changed"),
     [
         ("ML-OPE", MLOPE, {"learning_offset": 10.0}),
@@ -109,7 +110,7 @@ RISING = {100: -8.0, 500: -7.8, 1000: -7.81, 5000: -7.7}
 FALLING = {100: -7.7, 500: -7.8, 1000: -7.9}
 
 
-@pytest.mark.parametrize(
+@cases(
     ("parameter", "values", "expected"),
     [
         ("batch_size", RISING, "reproduced"),

@@ -14,6 +14,7 @@ from reproduction.short_methods import (
     learn_with,
 )
 from reproduction.short_text import judge
+from tests.cases import cases
 
 SETTINGS = Settings.small(n_topics=3, n_test=40, n_jobs=1, batch_size=60, n_passes=2, n_iter=20)
 DATA = prepare(generate(340, n_words=50, n_topics=3, n_tokens=8).X, SETTINGS, label="generated")
@@ -51,9 +52,7 @@ def without_topics(lpp):
     return [row | nothing | {"method": NO_TOPICS} for row in rows]
 
 
-@pytest.mark.parametrize(
-    ("name", "kind"), [("OPE", OnlineOPE), ("VB", OnlineVB), ("CGS", OnlineCGS)]
-)
+@cases(("name", "kind"), [("OPE", OnlineOPE), ("VB", OnlineVB), ("CGS", OnlineCGS)])
 def test_learning_is_that_of_the_online_learners(name, kind):
     [row] = learn_with(DATA, SETTINGS, ignore, method=name, p=None, seed=2)
     model = kind(3, batch_size=60, n_passes=2, n_iter=20, random_state=2).fit(DATA.train)
@@ -87,7 +86,7 @@ BAD = {"BOPE_10": -7.5, "BOPE_50": -7.5, "BOPE_70": -7.3, "BOPE_90": -7.6}
 FULL = {**GOOD, "OPE": -7.7, "VB": -7.8, "CGS": -7.9}
 
 
-@pytest.mark.parametrize(
+@cases(
     ("claim", "learning", "inference", "expected"),
     [
         (NEAR, GOOD, GOOD, "reproduced"),

@@ -11,6 +11,7 @@ from reproduction import Settings, prepare
 from reproduction.learners import new_learner
 from reproduction.stability import judge, walks
 from reproduction.stability_figure import spreads
+from tests.cases import cases
 
 SETTINGS = Settings.small(n_topics=6, batch_size=50, n_test=30, n_passes=3)
 LENGTHS = [5, 40]
@@ -135,9 +136,7 @@ def test_growth_that_ends():
     assert judge(flat)[1].outcome == "reproduced"
 
 
-@pytest.mark.parametrize(
-    ("power", "outcome"), [(1.0, "reproduced"), (0.75, "reproduced"), (0.6, "not reproduced")]
-)
+@cases(("power", "outcome"), [(1.0, "reproduced"), (0.75, "reproduced"), (0.6, "not reproduced")])
 def test_rate_of_the_gap(power, outcome):
     verdict = judge(points(gap=lambda T: 30 * T**-power, growth=lambda T: -90.0))[2]
     assert verdict.outcome == outcome
@@ -145,7 +144,7 @@ def test_rate_of_the_gap(power, outcome):
     assert "hold about 0 and 0 of it open" in verdict.why  # alpha > 1: none of it
 
 
-@pytest.mark.parametrize(
+@cases(
     ("lost", "outcome", "close"),
     [(5, "reproduced", 20), (10, "partly", 50), (40, "not reproduced", 50)],
 )
@@ -155,7 +154,7 @@ def test_how_good_twenty_is(lost, outcome, close):
     assert f"from T = {close} on" in verdict.why
 
 
-@pytest.mark.parametrize(
+@cases(
     ("sds", "f", "outcome"),
     [
         ((1.0, 2.0, 300.0), -2000.0, "reproduced"),

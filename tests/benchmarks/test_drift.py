@@ -10,6 +10,7 @@ from scipy import sparse
 from benchmarks.peers.corpora import Corpus
 from benchmarks.streams import drift, drift_tables, run, themes
 from opelda.metrics import log_predictive_probability
+from tests.cases import cases
 
 CHANGE = themes.Change(400, "a", 0.5, ((100, 200), (300, 350)))
 
@@ -53,7 +54,7 @@ def test_a_gradual_theme_grows():
     assert (np.diff(chances[100:200]) > 0).all()
 
 
-@pytest.mark.parametrize("name", themes.CHANGES)
+@cases("name", themes.CHANGES)
 def test_points_are_at_every_change(name):
     change = themes.CHANGES[name]
     points = change.points()

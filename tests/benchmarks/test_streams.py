@@ -12,6 +12,7 @@ from benchmarks.peers.corpora import Corpus
 from benchmarks.peers.evaluate import normalised
 from benchmarks.streams import corpora, run, systems, tables
 from opelda.metrics import log_predictive_probability
+from tests.cases import cases
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +47,7 @@ def job(system, **options):
     return run.Run("made", system, 0, **options)
 
 
-@pytest.mark.parametrize("n_docs", [1, 7, 450, 4_000, 55_608, 99_999, 100_000, 249_000, 1_200_000])
+@cases("n_docs", [1, 7, 450, 4_000, 55_608, 99_999, 100_000, 249_000, 1_200_000])
 def test_points_are_spread_over_a_stream(n_docs):
     points = run.points(n_docs)
     assert points == sorted(set(points))

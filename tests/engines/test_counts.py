@@ -12,6 +12,7 @@ from opelda.engines import CPUEngine, ReferenceEngine
 from opelda.engines.cpu import _sweeps as _cpu_sweeps
 from opelda.engines.seam import FRACTION_SHIFT, TokenCounts
 from opelda.engines.seam import tokens_of as each_tokens
+from tests.cases import cases
 
 from .made import PRIORS, SEEDS, as_topics, make_documents, make_prior, make_topics
 from .tokens_made import by_document, cells_of, copy_numbers, draw, tokens_of
@@ -57,8 +58,8 @@ def test_whole_counts_are_exact_and_fractions_close(engine, seed, n_topics, frac
         assert np.array_equal(per_word, true)
 
 
-@pytest.mark.parametrize("fraction", [0.0, 0.5])
-@pytest.mark.parametrize("size", [2e8, 1e13])
+@cases("fraction", [0.0, 0.5])
+@cases("size", [2e8, 1e13])
 def test_counts_beyond_32_bits(engine, size, fraction):
     X = np.full((12, 40), size, np.float32)
     X[1, 1] = fraction
@@ -88,9 +89,9 @@ def test_documents_without_words_have_no_tokens(engine):
     np.testing.assert_allclose(engine.read(weights), as_topics(np.full((2, 4), 0.5)), rtol=1e-6)
 
 
-@pytest.mark.parametrize("prior", PRIORS)
-@pytest.mark.parametrize("n_topics", [3, 16])
-@pytest.mark.parametrize("fractions", [False, True])
+@cases("prior", PRIORS)
+@cases("n_topics", [3, 16])
+@cases("fractions", [False, True])
 def test_counts_become_weights(tested, engine, prior, n_topics, fractions):
     """Also counts of another engine, and counts that were added up."""
     rng = np.random.default_rng(0)
@@ -169,8 +170,8 @@ def test_a_share_of_the_documents_is_the_same_in_any_order_and_split(engine, sha
     assert expected[1] <= everything[1]
 
 
-@pytest.mark.parametrize("n_topics", [1, 7, 8, 63, 64, 65, 129, 700])
-@pytest.mark.parametrize("fractions", [False, True])
+@cases("n_topics", [1, 7, 8, 63, 64, 65, 129, 700])
+@cases("fractions", [False, True])
 def test_tokens_are_counted_where_they_are(n_topics, fractions):
     """More words than are counted together, whole tokens and parts, words without any."""
     rng = np.random.default_rng(n_topics)

@@ -17,6 +17,7 @@ from opelda.engines.seam import MIXTURES, Documents, Step, Wanted
 from opelda.errors import EngineError, InputError
 from opelda.inference import CGS, CVB, CVB0, EM, FW, OFW, OPE, TLI, VB
 from opelda.learning._rules import ML, Online, Streaming
+from tests.cases import cases
 
 from .made import (
     TERMS,
@@ -61,7 +62,7 @@ def test_unknown_instruction_set():
         CPUEngine().use_instruction_set("mmx")
 
 
-@pytest.mark.parametrize("n_threads", [0, 1.5, "2"])
+@cases("n_threads", [0, 1.5, "2"])
 def test_threads_that_cannot_be(n_threads):
     with pytest.raises(InputError, match="n_threads must be"):
         CPUEngine(n_threads)
@@ -105,8 +106,8 @@ def test_mixtures_do_not_depend_on_threads(every_instruction_set, method):
         assert same_bytes(infer(CPUEngine(n_threads), X, beta, method), one)
 
 
-@pytest.mark.parametrize("rule", [ML(), Online(), Streaming()], ids=repr)
-@pytest.mark.parametrize("method", [OPE(n_iter=20), EM(), VB()], ids=repr)
+@cases("rule", [ML(), Online(), Streaming()], ids=repr)
+@cases("method", [OPE(n_iter=20), EM(), VB()], ids=repr)
 def test_learning_does_not_depend_on_threads(every_instruction_set, method, rule):
     X, _ = made(8, n_docs=200, n_words=300)
     hosts, chosen = [], np.arange(0, 200, 2)
@@ -148,8 +149,8 @@ def test_draws_and_counts_do_not_depend_on_threads(every_instruction_set):
     np.testing.assert_allclose(cells * 2.0**-drawn.shift, expected, rtol=1e-5, atol=1e-3)
 
 
-@pytest.mark.parametrize("method", [OPE(n_iter=20), EM(), VB(), CGS(), OFW(n_iter=5)], ids=repr)
-@pytest.mark.parametrize("wanted", [Wanted(factors=True), MIXTURES])
+@cases("method", [OPE(n_iter=20), EM(), VB(), CGS(), OFW(n_iter=5)], ids=repr)
+@cases("wanted", [Wanted(factors=True), MIXTURES])
 def test_topics_too_large_to_keep_are_laid_out_for_some_documents_at_a_time(
     monkeypatch, method, wanted
 ):

@@ -9,6 +9,7 @@ from scipy.special import polygamma, psi
 from opelda.engines import CPUEngine
 from opelda.engines.cpu import _tables as _cpu_tables
 from opelda.engines.cpu._tables import TopicTable, padded_rows, topic_rows
+from tests.cases import cases
 
 from .made import (
     EPS,
@@ -104,7 +105,7 @@ def test_words_under_a_mixture(seed, n_topics, n_used):
     np.testing.assert_allclose(table.under(even, used), table.mean, rtol=1e-6)
 
 
-@pytest.mark.parametrize("n_topics", [3, 21, 36, 130])
+@cases("n_topics", [3, 21, 36, 130])
 def test_a_word_s_probability_under_a_start_is_its_own(n_topics):
     """To the last bit, whatever words it is asked for with: mixtures begin with it."""
     rng = np.random.default_rng(n_topics)

@@ -16,6 +16,7 @@ from opelda.engines.seam import Documents, Picks, Solution, Step, Wanted
 from opelda.errors import InputError
 from opelda.inference import EM, OPE, VB
 from opelda.learning._rules import Online
+from tests.cases import cases
 
 from .made import (
     EPS,
@@ -147,8 +148,8 @@ def test_picks_say_what_the_mixture_says(seed, n_topics, method, divide):
     np.testing.assert_allclose(*sums, rtol=1e-5, atol=1e-12)
 
 
-@pytest.mark.parametrize("kind", ["dense", "picks", "picks, random start"])
-@pytest.mark.parametrize("logs", [False, True])
+@cases("kind", ["dense", "picks", "picks, random start"])
+@cases("logs", [False, True])
 def test_bytes_do_not_depend_on_threads(every_instruction_set, kind, logs):
     rng = np.random.default_rng(3)
     X, host = make_documents(rng, 200, 700), make_weights(rng, 700, 21)

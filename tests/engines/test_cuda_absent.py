@@ -25,6 +25,7 @@ from opelda.engines.cuda import _documents as _cuda_documents
 from opelda.engines.seam import Documents
 from opelda.errors import EngineError
 from opelda.inference import infer
+from tests.cases import cases
 
 
 @pytest.fixture(autouse=True)
@@ -75,7 +76,7 @@ def test_a_learner_says_so_too(monkeypatch):
         TopicModel(2, engine="cuda").fit(np.eye(4))
 
 
-@pytest.mark.parametrize("how", [{"status": 100}, {"status": 35}, {"n_devices": 0}])
+@cases("how", [{"status": 100}, {"status": 35}, {"n_devices": 0}])
 def test_a_machine_without_a_gpu(monkeypatch, how):
     fake(monkeypatch, **how)
     with pytest.raises(EngineError, match="There is no GPU on this machine; use the engine 'cpu'"):
@@ -97,7 +98,7 @@ def test_a_gpu_that_is_not_among_those_there(monkeypatch):
         get_engine("cuda:1")
 
 
-@pytest.mark.parametrize("name", ["cuda:", "cuda:x", "cuda:-1", "cuda1"])
+@cases("name", ["cuda:", "cuda:x", "cuda:-1", "cuda1"])
 def test_a_name_that_is_no_gpu(name):
     with pytest.raises(EngineError, match=f"no engine '{name}'"):
         get_engine(name)
@@ -116,7 +117,7 @@ def test_too_little_memory(monkeypatch):
         raise MemoryError
 
 
-@pytest.mark.parametrize("most", [1, 200, 1000, 10**6])
+@cases("most", [1, 200, 1000, 10**6])
 def test_blocks_are_the_documents_in_their_order(monkeypatch, most):
     monkeypatch.setattr(_cuda_documents, "AT_ONCE", most)
     rng = np.random.default_rng(0)

@@ -15,15 +15,16 @@ from opelda import OnlineOPE
 from opelda._count_matrix import counts
 from opelda.engines.cpu._updates import gathered, transposed
 from opelda.engines.seam import Documents
+from tests.cases import cases
 
 from .made import make_documents
 
 TYPES = [np.dtype(code) for code in "fdqihbQIHB?"] + [np.dtype(np.longdouble)]
 
 
-@pytest.mark.parametrize("n_threads", [1, 3])
-@pytest.mark.parametrize("places", [np.int32, np.int64])
 @pytest.mark.parametrize("dtype", TYPES, ids=str)
+@cases("n_threads", [1, 3])
+@cases("places", [np.int32, np.int64])
 def test_gathering_is_indexing(dtype, places, n_threads):
     rng = np.random.default_rng(0)
     X = sparse.csr_array(rng.poisson(0.3, (900, 300)))
@@ -64,7 +65,7 @@ def test_checking_copies_no_counts():
     assert np.shares_memory(counts(X).indices, X.indices)
 
 
-@pytest.mark.parametrize("dtype", [np.uint8, np.int64, np.float64, bool])
+@cases("dtype", [np.uint8, np.int64, np.float64, bool])
 def test_a_model_does_not_depend_on_the_type_of_the_counts(dtype):
     X = sparse.csr_array(np.random.default_rng(3).poisson(0.2, (200, 80)) > 0)
     models = [

@@ -10,6 +10,7 @@ from opelda.engines import CPUEngine, Engine, ReferenceEngine, get_engine
 from opelda.engines.seam import Step, TokenCounts
 from opelda.errors import EngineError, InputError
 from opelda.learning._rules import Online
+from tests.cases import cases
 
 from .made import (
     N_TOPICS,
@@ -67,7 +68,7 @@ def test_zeros_that_are_stored_are_no_words(engine):
 
 
 # 16 topics need no padding
-@pytest.mark.parametrize("n_topics", [1, 7, 16, 21])
+@cases("n_topics", [1, 7, 16, 21])
 @every_prior
 def test_weights_travel_and_come_back(engine, prior, n_topics):
     host = make_weights(np.random.default_rng(0), 30, n_topics, prior)
@@ -84,7 +85,7 @@ def test_weights_travel_and_come_back(engine, prior, n_topics):
         np.testing.assert_allclose(taken.totals, as_lambda(host).sum(axis=1), rtol=1e-6)
 
 
-@pytest.mark.parametrize("n_topics", [5, 16])
+@cases("n_topics", [5, 16])
 def test_weights_that_must_not_be_written_to_are_learned_from_all_the_same(engine, n_topics):
     """As they come from a file, or from another process."""
     rng = np.random.default_rng(1)

@@ -8,6 +8,7 @@ from opelda.engines import CPUEngine, ReferenceEngine, _weights
 from opelda.engines.seam import HostWeights, Step, TokenCounts
 from opelda.learning._rules import SGRLD
 from tests import equations
+from tests.cases import cases
 
 from .made import PRIORS, as_lambda, make_documents, make_prior, make_task, make_weights, same_bytes
 
@@ -39,7 +40,7 @@ def prior_of(weights):
 
 @every_prior
 @every_number
-@pytest.mark.parametrize("at_once", [7, 4096])  # words, of 25
+@cases("at_once", [7, 4096])  # words, of 25
 def test_an_update_is_the_equation(monkeypatch, tested, engine, prior, number, at_once):
     monkeypatch.setattr(_weights, "WORDS_AT_ONCE", at_once)
     weights, documents = made(engine, prior, number)
@@ -138,8 +139,8 @@ def test_noise_has_the_step_s_variance(seed):
 
 
 @pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("rho", [0.1, 1.0])
-@pytest.mark.parametrize("size", [1e-3, 1.0, 1e3])
+@cases("rho", [0.1, 1.0])
+@cases("size", [1e-3, 1.0, 1e3])
 def test_no_topic_oversteps(seed, rho, size):
     """At least 1 - rho of a topic stays, whatever it weighs and one document stands for."""
     counts = np.zeros((200, K), np.int64)

@@ -10,6 +10,7 @@ from opelda.engines.seam import Statistics, Step
 from opelda.inference import EM
 from opelda.learning._rules import ML, Online
 from tests import equations
+from tests.cases import cases
 
 from .learning_made import SEED, K, V, Vertex, every_rule, held, made, some_methods
 from .made import SEEDS, as_lambda, make_task, plain_weights, same_bytes
@@ -17,7 +18,7 @@ from .made import SEEDS, as_lambda, make_task, plain_weights, same_bytes
 
 @every_rule
 @some_methods
-@pytest.mark.parametrize("number", [1, 2])
+@cases("number", [1, 2])
 def test_an_update_is_statistics_applied(tested, engine, method, rule, number):
     """Also with the statistics of parts added, in any order."""
     at_once, documents = made(engine, prior_weight=0.0)

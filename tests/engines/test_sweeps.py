@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from opelda.engines import ReferenceEngine
 from opelda.engines.seam import HostWeights
+from tests.cases import cases
 
 from .made import PRIORS, SEEDS, make_documents, make_topics, make_weights, plain_weights
 from .tokens_made import by_document, cells_of, copy_numbers, counts_of, draw, tokens_of
@@ -44,7 +45,7 @@ def test_draws_follow_the_posterior_of_a_document_s_topics(tested, engine, seed)
 
 
 @pytest.mark.parametrize("seed", range(1))
-@pytest.mark.parametrize("count", [1.0, 0.5])
+@cases("count", [1.0, 0.5])
 def test_a_token_does_not_count_for_itself(tested, engine, count, seed):
     alpha, n = np.array([0.4, 0.6]), tested.n_documents
     tokens = tokens_of(engine, np.tile([count, 0], (n, 1)), 2)
@@ -66,7 +67,7 @@ def test_a_token_that_is_all_its_topic_has_of_a_word_moves(engine):
     assert (np.asarray(tokens.topics) == 1).all()
 
 
-@pytest.mark.parametrize("n_topics", [1, 7, 16, 100])
+@cases("n_topics", [1, 7, 16, 100])
 def test_only_topics_that_have_the_word_are_drawn(engine, n_topics):
     topics = np.zeros((n_topics, 40))
     topics[np.arange(40) % n_topics, np.arange(40)] = 1.0  # every word in one topic alone

@@ -11,6 +11,7 @@ from opelda.engines.seam import HostWeights, Step
 from opelda.inference import CGS, EM, VB
 from opelda.learning._rules import ML, SCVB0, Online
 from tests import equations
+from tests.cases import cases
 
 from .learning_made import (
     METHODS,
@@ -100,7 +101,7 @@ def test_an_update_is_the_equations(tested, engine, method, rule, number):
     assert np.isnan(done.mean_gap)
 
 
-@pytest.mark.parametrize("rho", [0.4, 1.0])
+@cases("rho", [0.4, 1.0])
 def test_a_topic_that_no_document_uses_stays(engine, rho):
     weights, documents = made(engine, prior_weight=0.0)
     before = engine.read(weights).copy()
@@ -112,7 +113,7 @@ def test_a_topic_that_no_document_uses_stays(engine, rho):
     np.testing.assert_allclose(after[0], expected, rtol=2e-6, atol=2e-15)
 
 
-@pytest.mark.parametrize("method", [VB(n_iter=20, tol=0), CGS(burn_in=2, n_samples=3)], ids=repr)
+@cases("method", [VB(n_iter=20, tol=0), CGS(burn_in=2, n_samples=3)], ids=repr)
 def test_a_word_that_is_rare_in_every_topic_belongs_where_it_is_least_rare(engine, method):
     """exp(E[log beta]) of all its topics is next to nothing; their ratios are not."""
     rows = np.full((V, K), 2.0, np.float32)
@@ -126,8 +127,8 @@ def test_a_word_that_is_rare_in_every_topic_belongs_where_it_is_least_rare(engin
 
 
 @every_rule
-@pytest.mark.parametrize("number", [1, 3])
-@pytest.mark.parametrize("what", ["no documents", "empty ones", "zeros", "none chosen"])
+@cases("number", [1, 3])
+@cases("what", ["no documents", "empty ones", "zeros", "none chosen"])
 def test_nothing_to_learn_from_changes_nothing(engine, rule, number, what):
     weights, documents = made(engine)
     X = documents.matrix
@@ -173,9 +174,9 @@ class Interrupting:
 
 
 @every_rule
-@pytest.mark.parametrize("late", [False, True])
-@pytest.mark.parametrize("number", [1, 2])
-@pytest.mark.parametrize("by", ["update", "apply"])
+@cases("late", [False, True])
+@cases("number", [1, 2])
+@cases("by", ["update", "apply"])
 def test_an_interrupted_update_leaves_usable_weights(engine, rule, late, number, by):
     start = engine.random_weights(V, K, 0.3, SEED)
     weights, documents = made(engine, prior_weight=0.0)
@@ -203,7 +204,7 @@ def test_an_interrupted_update_leaves_usable_weights(engine, rule, late, number,
 
 @every_prior
 @every_rule
-@pytest.mark.parametrize("method", [EM(), VB(n_iter=20, tol=0)], ids=repr)
+@cases("method", [EM(), VB(n_iter=20, tol=0)], ids=repr)
 def test_updates_in_a_row_stay_with_the_reference(engine, method, rule, prior):
     rng = np.random.default_rng(5)
     X, eta = make_documents(rng, 24, V), make_prior(rng, prior, V, K)

@@ -11,6 +11,7 @@ from opelda import TopicModel
 from opelda.errors import InputError
 from opelda.inference import METHODS, OPE, AccuracyWarning, Exact, PerToken, Topics, infer
 from opelda.metrics import log_predictive_probability
+from tests.cases import cases
 
 pytestmark = pytest.mark.filterwarnings("ignore::opelda.inference.TLIWarning")
 
@@ -148,8 +149,8 @@ def test_empty_documents_lose_nothing():
     np.testing.assert_allclose(result.theta[0], 0.5)
 
 
-@pytest.mark.parametrize("value", [0, -1, 1e-12, "0.1", float("nan"), True])
-@pytest.mark.parametrize("asked", [lambda x: x, PerToken, lambda x: PerToken(0.1, x)])
+@cases("value", [0, -1, 1e-12, "0.1", float("nan"), True])
+@cases("asked", [lambda x: x, PerToken, lambda x: PerToken(0.1, x)])
 def test_losses_that_cannot_be_asked(asked, value):
     with pytest.raises(InputError, match="max_loss must be a number from 1e-09"):
         infer([[1, 2]], [[0.5, 0.5]], max_loss=asked(value))

@@ -8,6 +8,7 @@ from scipy import sparse
 from scipy.optimize import minimize
 
 from opelda.inference import METHODS, OPE, infer
+from tests.cases import cases
 
 # these corpora are not what TLI is made for, and it says so
 pytestmark = pytest.mark.filterwarnings("ignore::opelda.inference.TLIWarning")
@@ -122,7 +123,7 @@ def test_the_gap_shrinks_with_more_iterations(seed):
     assert gaps[0] > gaps[1] > gaps[2]
 
 
-@pytest.mark.parametrize("method", ["ope", "em", "vb"])
+@cases("method", ["ope", "em", "vb"])
 def test_logarithms_are_those_of_double_precision(method):
     """One topic and a word a document: the objective is the logarithm of the word's probability."""
     likely = np.exp(np.random.default_rng(0).uniform(-25, 0, 4000))

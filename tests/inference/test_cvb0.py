@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from opelda.errors import InputError
 from opelda.inference import CVB0, infer
+from tests.cases import cases
 
 
 @given(data=st.data())
@@ -26,7 +27,7 @@ def test_kernel_is_the_reference(draw_problem, data):
     assert np.array_equal(fast.n_iter, slow.n_iter)
 
 
-@pytest.mark.parametrize("alpha", [0.1, 0.7, 2.0])
+@cases("alpha", [0.1, 0.7, 2.0])
 @pytest.mark.parametrize("seed", range(3))
 def test_in_the_long_run_solves_the_concave_problem(make_problem, best_mixture, seed, alpha):
     X, topics, _ = make_problem(seed, n_docs=5, n_topics=5, n_words=15, concentration=0.5)
@@ -52,7 +53,7 @@ def test_counted_passes_are_averaged():
     np.testing.assert_allclose(together, np.mean(apart, axis=0), atol=1e-6)
 
 
-@pytest.mark.parametrize(
+@cases(
     "bad",
     [
         {"burn_in": -1},

@@ -12,6 +12,7 @@ from opelda.engines.seam import Task, Wanted
 from opelda.errors import InputError
 from opelda.inference import EM, Topics, infer
 from opelda.inference._method import Document
+from tests.cases import cases
 
 
 @given(data=st.data())
@@ -32,7 +33,7 @@ def test_kernel_is_the_reference_on_longer_documents(n_topics, n_kept, make_prob
     assert_same(X, topics, method=EM(n_kept=n_kept))
 
 
-@pytest.mark.parametrize("alpha", [0.05, 1.0, "vector"])
+@cases("alpha", [0.05, 1.0, "vector"])
 def test_with_all_topics_and_time_it_finds_the_maximum(alpha, make_problem, best_mixture):
     X, topics, _ = make_problem(5, n_docs=8, n_topics=12)
     weight = np.linspace(0.05, 0.8, 12) if alpha == "vector" else np.full(12, alpha)
@@ -102,7 +103,7 @@ def test_only_what_is_wanted_is_made(make_problem):
     np.testing.assert_allclose(theta, dense.theta, atol=1e-6)
 
 
-@pytest.mark.parametrize("learning", ["ml", "online", "streaming"])
+@cases("learning", ["ml", "online", "streaming"])
 def test_topics_are_learned_alike_from_either_form(learning, make_problem, monkeypatch):
     X, _, _ = make_problem(10, n_docs=200, n_topics=5)
     options = {
@@ -128,7 +129,7 @@ def test_reference_keeps_the_sum_of_tokens(make_problem):
         assert np.isclose(theta.sum(), 1)
 
 
-@pytest.mark.parametrize("wrong", [{"n_iter": 0}, {"n_kept": 0}, {"n_kept": 2.5}])
+@cases("wrong", [{"n_iter": 0}, {"n_kept": 0}, {"n_kept": 2.5}])
 def test_parameters_are_checked(wrong):
     with pytest.raises(InputError, match=r"n_.* must be a whole number"):
         infer([[1, 2]], [[0.5, 0.5]], method=EM(**wrong))

@@ -6,6 +6,7 @@ import pytest
 from opelda.engines import get_engine
 from opelda.errors import EngineError
 from opelda.inference import CGS, METHODS, infer
+from tests.cases import cases
 
 NAMES = ("em", "vb", "cvb0", "cvb", "cgs", "fw")
 
@@ -15,7 +16,7 @@ def problem(make_problem):
     return make_problem(7, n_docs=150, n_topics=23, n_words=80)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@cases("name", NAMES)
 def test_nothing_but_the_document_matters(name, problem):
     X, topics, _ = problem
     rng = np.random.default_rng(0)
@@ -68,8 +69,8 @@ def test_instruction_sets_agree(name, isa, make_problem, seed):
     np.testing.assert_allclose(found.theta[same], expected.theta[same], atol=1e-5)
 
 
-@pytest.mark.parametrize("alpha", [1e-3, 0.5, 1.0, 5.0, "vector"])
-@pytest.mark.parametrize("name", NAMES)
+@cases("alpha", [1e-3, 0.5, 1.0, 5.0, "vector"])
+@cases("name", NAMES)
 def test_survives(name, alpha):
     rng = np.random.default_rng(2)
     for n_topics in (1, 3, 40):
@@ -102,13 +103,13 @@ def test_a_million_tokens_of_cgs():
     np.testing.assert_allclose(result.theta.sum(axis=1), 1, atol=1e-5)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@cases("name", NAMES)
 def test_no_documents(name):
     assert infer(np.zeros((0, 2)), [[0.5, 0.5]], method=name).theta.shape == (0, 1)
     assert infer(np.zeros((3, 2)), [[0.5, 0.5]], method=name).theta.tolist() == [[1.0]] * 3
 
 
-@pytest.mark.parametrize("name", NAMES)
+@cases("name", NAMES)
 def test_an_own_topic_each_is_found(name):
     topics = np.kron(np.eye(4), np.full((1, 5), 0.2))
     X = np.kron(np.eye(4), np.full((1, 5), 10.0))

@@ -10,6 +10,7 @@ from scipy.optimize import minimize
 from opelda.engines import CPUEngine
 from opelda.engines.cpu import _kernels as _cpu_kernels
 from opelda.inference import AccuracyWarning, PerToken, Topics, infer
+from tests.cases import cases
 
 pytestmark = pytest.mark.filterwarnings("ignore::opelda.inference.TLIWarning")
 LOSSES = (1.0, 0.1, 0.01, 1e-4, 1e-6)
@@ -133,7 +134,7 @@ def test_hard_cases(topics, X, asked):
         assert behind <= loss + 1e-12 * d.sum()
 
 
-@pytest.mark.parametrize(
+@cases(
     "X",
     [
         np.where(np.arange(40) < 3, 50, 1e-15),
@@ -146,7 +147,7 @@ def test_hard_cases(topics, X, asked):
     ids=["hardly there", "many hardly there", "few tokens", "next to none", "a topic each", "both"],
 )
 @pytest.mark.parametrize("method", ["exact", "em", "fw", "ope"])
-@pytest.mark.parametrize("engine", ["cpu", "reference"])
+@cases("engine", ["cpu", "reference"])
 @pytest.mark.filterwarnings("ignore::opelda.inference.AccuracyWarning")
 def test_no_word_is_impossible_where_a_loss_is_stated(X, method, engine):
     """Of 40 topics that share no word every one is needed, however little of it."""

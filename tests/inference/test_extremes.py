@@ -13,13 +13,14 @@ from opelda.engines.seam import Documents, Solution
 from opelda.errors import InputError
 from opelda.inference import METHODS, OPE, Topics, infer
 from opelda.metrics import coherence, log_predictive_probability
+from tests.cases import cases
 
 KERNELS = ("ope", "em", "vb", "cvb0", "cvb", "fw")
 
 
-@pytest.mark.parametrize("method", KERNELS)
-@pytest.mark.parametrize("count", [1e-19, 1e-6, 1e6, 1e13])
-@pytest.mark.parametrize("alpha", [1e-30, 0.1, 1.0, 1e6])
+@cases("method", KERNELS)
+@cases("count", [1e-19, 1e-6, 1e6, 1e13])
+@cases("alpha", [1e-30, 0.1, 1.0, 1e6])
 def test_counts_and_priors_of_every_size(method, count, alpha):
     topics = np.array(
         [[0.5, 0.5 - 2e-15, 2e-15, 0], [0.3, 0.7 - 2e-15, 0, 2e-15], [0.2, 0.8, 0, 0]]
@@ -32,9 +33,9 @@ def test_counts_and_priors_of_every_size(method, count, alpha):
         assert endless or np.isfinite(getattr(result, name)).all(), name
 
 
-@pytest.mark.parametrize("schedule", ["practical", "literal"])
-@pytest.mark.parametrize("count", [1e-19, 1e13])
-@pytest.mark.parametrize("n_topics", [3, 300])
+@cases("schedule", ["practical", "literal"])
+@cases("count", [1e-19, 1e13])
+@cases("n_topics", [3, 300])
 def test_screening_is_exact_at_the_extremes(schedule, count, n_topics):
     X = np.zeros((2, n_topics))
     X[0, : min(20, n_topics)] = count
@@ -81,8 +82,8 @@ def _entries(X):
         yield lambda: TopicModel(3, n_sweeps=1).fit(X)
 
 
-@pytest.mark.parametrize("make", [sparse.csr_array, sparse.csr_matrix, sparse.csc_array])
-@pytest.mark.parametrize(
+@cases("make", [sparse.csr_array, sparse.csr_matrix, sparse.csc_array])
+@cases(
     "parts",
     [
         {"indices": [-5, -4]},
@@ -138,7 +139,7 @@ def test_repeated_small_integers_are_added_up():
     assert found.n_tokens[0] == 400
 
 
-@pytest.mark.parametrize(
+@cases(
     ("X", "message"),
     [
         (np.array([[1e14, 1]]), r"X\[0, 0\] is 10+\.0; counts must be from 0 to 1e\+13"),
@@ -159,7 +160,7 @@ def test_other_byte_orders_are_read():
         assert np.array_equal(infer(X.astype(kind), topics, random_state=0).theta, base)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("options", "message"),
     [
         ({"engine": 3}, "engine must be a name or an engine"),

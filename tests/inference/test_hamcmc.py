@@ -16,6 +16,7 @@ from opelda.inference.sampling import (
     inverse_hessian_times,
     look,
 )
+from tests.cases import cases
 
 from .numpy_methods_helpers import Contract, concave_optimum, corpus, posterior_mean
 
@@ -74,7 +75,7 @@ def test_its_spread_is_the_posteriors(n_tokens, seed):
     assert np.mean(found) == pytest.approx(exact_variance, rel=0.3)
 
 
-@pytest.mark.parametrize("name", DOCUMENTS)
+@cases("name", DOCUMENTS)
 def test_the_slope_is_that_of_the_density_in_softmax_coordinates(name):
     document = DOCUMENTS[name]
 

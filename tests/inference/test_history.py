@@ -8,6 +8,7 @@ from opelda.engines.seam import content_keys, seeded
 from opelda.errors import InputError
 from opelda.inference import EM, FW, OPE, infer
 from opelda.report.plots import plot_history
+from tests.cases import cases
 
 MADE = generate(6, n_words=40, n_topics=5, n_tokens=30, random_state=3)
 X, TOPICS = MADE.X, MADE.topics
@@ -23,8 +24,8 @@ def test_it_is_what_fewer_iterations_give(method):
             assert np.allclose(getattr(found.history, name)[t - 1], getattr(fewer, name))
 
 
-@pytest.mark.parametrize("variant", ["ope", "ope2", "ope3", "ope4"])
-@pytest.mark.parametrize("schedule", ["practical", "literal"])
+@cases("variant", ["ope", "ope2", "ope3", "ope4"])
+@cases("schedule", ["practical", "literal"])
 def test_ope_ends_with_what_it_returns(variant, schedule):
     method = OPE(n_iter=12, variant=variant, schedule=schedule)
     how = {"method": method, "random_state": 4, "n_jobs": 1}

@@ -5,12 +5,13 @@ import pytest
 
 from opelda.errors import InputError
 from opelda.inference import infer
+from tests.cases import cases
 from tests.inference.test_infer import COUNTS, TOPICS
 
 NAN, INF = float("nan"), float("inf")
 
 
-@pytest.mark.parametrize(
+@cases(
     ("X", "message"),
     [
         ([[0, -1] + [0] * 38], r"X\[0, 1\] is -1"),
@@ -28,7 +29,7 @@ def test_bad_documents(X, message):
         infer(X, TOPICS)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("topics", "message"),
     [
         (TOPICS * 1.01, r"row \d sums to 1.01"),
@@ -44,7 +45,7 @@ def test_bad_topics(topics, message):
         infer(COUNTS, topics)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("options", "message"),
     [
         ({"doc_topic_prior": 0}, "doc_topic_prior must be positive"),

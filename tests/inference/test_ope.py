@@ -12,6 +12,7 @@ from opelda.engines.cpu._tables import TopicTable
 from opelda.errors import InputError
 from opelda.inference import OPE, Topics, infer
 from opelda.inference.ope import VARIANTS
+from tests.cases import cases
 
 SCHEDULES = ("practical", "literal")
 PICKS = ("document", "shared", "balanced")
@@ -252,7 +253,7 @@ def test_longer_walks_have_smaller_likelihood_gaps(seed):
     assert gaps[0] > gaps[1] > gaps[2]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("parameters", "message"),
     [
         ({"n_iter": 1}, "n_iter must be a whole number, from 2"),

@@ -7,6 +7,7 @@ from scipy.optimize import linprog
 from opelda.inference import infer, tli
 from opelda.inference._method import Document
 from opelda.inference.tli import TLI, TLIWarning, linear_inverse
+from tests.cases import cases
 
 from .numpy_methods_helpers import Contract, concave_optimum, corpus
 
@@ -20,7 +21,7 @@ class TestContract(Contract):
     wrong = ({"delta": -0.1}, {"delta": 0.5}, {"threshold": -1}, {"n_iter": 0}, {"tol": 2})
 
 
-@pytest.mark.parametrize("delta", [0.0, 0.01, 0.2])
+@cases("delta", [0.0, 0.01, 0.2])
 def test_the_inverse_inverts(delta):
     _, topics, _ = corpus(1, n_docs=1, n_topics=5, n_words=40, n_tokens=1)
     inverse = linear_inverse(topics, delta)

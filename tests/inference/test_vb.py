@@ -13,6 +13,7 @@ from opelda.errors import InputError
 from opelda.inference import VB, infer
 from opelda.inference._method import Document
 from opelda.inference.vb import bound
+from tests.cases import cases
 
 
 def as_document(d, topics, alpha):
@@ -47,8 +48,8 @@ def test_stops_where_the_reference_stops(make_problem, seed):
     np.testing.assert_allclose(fast.theta[same], slow.theta[same], atol=1e-5)
 
 
-@pytest.mark.parametrize("alpha", [0.05, 0.5, 2.0])
-@pytest.mark.parametrize("n_iter", [1, 3, 100])
+@cases("alpha", [0.05, 0.5, 2.0])
+@cases("n_iter", [1, 3, 100])
 def test_is_scikit_learns(make_problem, alpha, n_iter):
     # both starts give all topics the same gamma, and only ratios of exp(E log theta) matter
     X, topics, _ = make_problem(1)
@@ -85,7 +86,7 @@ def test_kernels_bound_never_falls(make_problem, alpha):
         before = after
 
 
-@pytest.mark.parametrize(("alpha", "slack"), [(0.1, 1.6), (0.7, 0.9), (2.0, 0.4)])
+@cases(("alpha", "slack"), [(0.1, 1.6), (0.7, 0.9), (2.0, 0.4)])
 def test_bound_is_below_the_evidence(alpha, slack):
     rng = np.random.default_rng(0)
     topics = rng.dirichlet(np.ones(4), 3)
@@ -135,7 +136,7 @@ def test_a_topic_set_aside_too_early():
         np.testing.assert_allclose(fast.theta, slow.theta, atol=1e-5)
 
 
-@pytest.mark.parametrize("bad", [{"n_iter": 0}, {"tol": -1.0}, {"init": "ones"}])
+@cases("bad", [{"n_iter": 0}, {"tol": -1.0}, {"init": "ones"}])
 def test_refuses(bad):
     with pytest.raises(InputError, match=next(iter(bad))):
         infer([[1, 0]], [[0.5, 0.5]], method=VB(**bad))

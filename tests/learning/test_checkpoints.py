@@ -11,6 +11,7 @@ from opelda.corpus import Vocabulary, generate, generate_stream
 from opelda.errors import InputError, ModelFileError
 from opelda.inference import OPE, VB
 from opelda.learning.persistence._model_arrays import as_parts
+from tests.cases import cases
 
 X = generate(40, n_words=20, n_topics=3, n_tokens=15).X
 MATRICES = [X[at : at + 4] for at in range(0, 40, 4)]
@@ -168,7 +169,7 @@ OTHER = {
 }
 
 
-@pytest.mark.parametrize("name", OTHER)
+@cases("name", OTHER)
 def test_other_parameters_are_refused_by_name(tmp_path, name):
     usual = {"doc_topic_prior": [0.1, 0.2, 0.3], "topic_word_prior": np.full(20, 0.1)}
     made(**usual).fit_stream(MATRICES[:5], checkpoint=tmp_path)

@@ -20,6 +20,7 @@ from opelda.learning._listeners import (
     progress,
 )
 from opelda.learning.callbacks import History
+from tests.cases import cases
 from tests.learning.test_callbacks import learn, report
 
 
@@ -43,7 +44,7 @@ def logged(text, where="opelda", level=logging.INFO, handler_level=logging.NOTSE
         logger.setLevel(before)
 
 
-@pytest.mark.parametrize("verbose", [1, 2, True])
+@cases("verbose", [1, 2, True])
 def test_the_display_does_not_replace_the_callbacks(capsys, verbose):
     history = History()
     listeners = Listeners(history, verbose)

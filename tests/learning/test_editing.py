@@ -18,6 +18,7 @@ from opelda.learning import LEARNERS
 from opelda.learning.editing._editor import Edit, expected_counts, likeliest_topics
 from opelda.learning.streaming._events import Event
 from opelda.learning.streaming._window import Assignments
+from tests.cases import cases
 
 X = generate(500, n_words=90, n_topics=5, separated=True, random_state=3).X
 HALVES = np.full((90, 2), 0.5)
@@ -226,7 +227,7 @@ MISTAKES = {
 }
 
 
-@pytest.mark.parametrize("name", MISTAKES)
+@cases("name", MISTAKES)
 def test_mistakes_are_said_in_a_sentence_and_change_nothing(name):
     model = fitted()
     before = mass(model)

@@ -22,6 +22,7 @@ from opelda.learning.streaming._events import SENTENCES, Times
 from opelda.learning.streaming._events import TIMES_FILE as FILE
 from opelda.learning.streaming._watch import Drawn, Watch
 from opelda.learning.streaming._window import Assignments
+from tests.cases import cases
 
 THEMES = [[f"{theme}{n}" for n in range(8)] for theme in ("tea", "sea", "law", "sun")]
 WORDS = [word for theme in THEMES for word in theme]
@@ -251,7 +252,7 @@ def test_a_damaged_history_is_refused(tmp_path, change):
         opelda.load(path)
 
 
-@pytest.mark.parametrize("kind", SENTENCES)
+@cases("kind", SENTENCES)
 def test_events_are_sentences_and_plain_values(kind):
     event = Event(kind, 1234, None if "pred" in kind else 3, {"share": 0.5}, ("tea",), 0.0)
     assert str(event).endswith(".")

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from opelda import MLOPE, OnlineOPE, OnlineVB, StreamingOPE, TopicModel
 from opelda.corpus import Vocabulary, generate_stream
 from opelda.engines import CPUEngine
+from tests.cases import cases
 
 SCVB0 = partial(TopicModel, preset="paper", learning="scvb0", inference="cvb0")
 SGRLD = partial(TopicModel, preset="paper", learning="sgrld")
@@ -62,7 +63,7 @@ def test_topics_are_distributions_after_every_update(cls, when_full, max_feature
     np.testing.assert_allclose(theta.sum(axis=1), 1, atol=1e-5)
 
 
-@pytest.mark.parametrize("max_features", [None, 7, 60])
+@cases("max_features", [None, 7, 60])
 def test_added_and_dropped_words_are_counted(max_features):
     words = Vocabulary(["w0", "w1"], growing=True, max_features=max_features, when_full="refuse")
     model = made().fit_stream(STREAM, vocabulary=words)

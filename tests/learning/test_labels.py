@@ -26,6 +26,7 @@ from opelda.learning.persistence._model_arrays import as_parts
 from opelda.learning.persistence._stored_model import FORMAT, KIND, checksum
 from opelda.learning.streaming import _window_sweeps as _stream_sweeps
 from opelda.report import label_topics, topic_table
+from tests.cases import cases
 
 TEXTS = ["green tea cup", "black tea pot", "red wine glass", "white wine bottle", "loud jazz"] * 20
 HOSTILE = [
@@ -67,7 +68,7 @@ def test_labels_of_words_follow_the_topics(model):
     assert model.topic_labels_ == label_topics(model) != before
 
 
-@pytest.mark.parametrize(
+@cases(
     ("labels", "said"),
     [
         ({6: "x"}, "There is no topic 6 to label; topics have the numbers 0 to 5"),
@@ -132,7 +133,7 @@ def packed(*texts):
     return {"bytes": np.frombuffer(b"".join(raw), np.uint8), "offsets": ends.astype(np.int64)}
 
 
-@pytest.mark.parametrize(
+@cases(
     "parts",
     [
         {"topics": [1, 6]},

@@ -29,6 +29,7 @@ from opelda.errors import InputError
 from opelda.inference import EM, OPE, TLI, VB, TLIWarning, infer
 from opelda.learning import History, Online
 from opelda.metrics import log_predictive_probability
+from tests.cases import cases
 
 K, V, D = 3, 40, 90
 X = generate(D, n_words=V, n_topics=K, n_tokens=30, separated=True).X
@@ -188,14 +189,14 @@ def test_mixtures_are_those_of_infer(cls):
         assert np.array_equal(model.transform(X.toarray().astype(kind)), found.theta)
 
 
-@pytest.mark.parametrize("method", [OPE(n_iter=7), VB(), EM(n_kept=2)])
+@cases("method", [OPE(n_iter=7), VB(), EM(n_kept=2)])
 def test_a_method_that_was_given_is_used(method):
     model = TopicModel(inference=method, preset="paper", transform_method="same", **COMMON).fit(X)
     alone = infer(X, model.components_, method=method, random_state=5)
     assert np.array_equal(model.transform(X), alone.theta)
 
 
-@pytest.mark.parametrize("cls", [OnlineOPE, OnlineCGS, TopicModel])
+@cases("cls", [OnlineOPE, OnlineCGS, TopicModel])
 def test_few_documents_and_many_have_the_same_mixtures(cls):
     model = cls(**COMMON).fit(X)  # of many the topics of every word are laid out
     whole = model.transform(X)

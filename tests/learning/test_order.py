@@ -20,6 +20,7 @@ from opelda.corpus import generate
 from opelda.errors import InputError
 from opelda.learning import Online, _curve, _learner
 from opelda.learning.persistence._model_arrays import as_parts
+from tests.cases import cases
 
 D, V, K = 150, 60, 5
 X = generate(D, n_words=V, n_topics=K, n_tokens=20, random_state=1).X.tolil()
@@ -108,7 +109,7 @@ def test_any_form_of_the_same_counts(name):
         assert learned(name, moved(sparse.csr_array(form))) == one
 
 
-@pytest.mark.parametrize("name", PRESETS)
+@cases("name", PRESETS)
 def test_any_order_of_texts(name):
     rng = np.random.default_rng(0)
     texts = [" ".join(rng.choice(["tea", "cup", "sea", "boat", "salt"], 4)) for _ in range(50)]

@@ -11,6 +11,7 @@ from opelda import TopicModel
 from opelda.corpus import generate
 from opelda.errors import InputError
 from opelda.learning._rules import ML, SGRLD, Online, Streaming
+from tests.cases import cases
 
 MADE = generate(60, n_words=30, n_topics=3, random_state=0)
 OPTIONS = {"preset": "paper", "batch_size": 20, "random_state": 0}
@@ -29,7 +30,7 @@ class Forgetting(Streaming):
         return np.full(weights.n_topics, 1.0 / weights.scale)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("name", "rule"),
     [("ml", ML()), ("online", Online()), ("streaming", Streaming()), ("sgrld", SGRLD())],
 )
@@ -52,7 +53,7 @@ def test_a_model_with_a_rule_of_ones_own_is_not_saved(tmp_path):
         opelda.save(model, tmp_path / "model.opelda")
 
 
-@pytest.mark.parametrize("rule", [3, object(), Streaming, ["ml"], "fast"])
+@cases("rule", [3, object(), Streaming, ["ml"], "fast"])
 def test_what_is_no_rule_is_refused(rule):
     with pytest.raises(InputError, match="learning must be"):
         TopicModel(3, learning=rule).fit(MADE.X)

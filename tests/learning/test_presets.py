@@ -13,6 +13,7 @@ from opelda.inference import EM, OPE
 from opelda.learning import LEARNERS, ML, Online
 from opelda.learning.persistence._model_arrays import NOT_SAVED, as_parts
 from opelda.learning.topic_model import preset_settings
+from tests.cases import cases
 
 X = generate(800, n_words=200, n_topics=5, random_state=0).X
 SMALL = generate(90, n_words=40, n_topics=3, n_tokens=15, random_state=0).X
@@ -126,8 +127,8 @@ def test_the_paper_s_preset_is_online_ope_with_the_paper_s_settings():
     assert np.array_equal(ours.transform(X), theirs.transform(X))
 
 
-@pytest.mark.parametrize("preset", PRESETS)
-@pytest.mark.parametrize("n_docs", [0, 1, 30, 1000, 10**5, 10**7, None])
+@cases("preset", PRESETS)
+@cases("n_docs", [0, 1, 30, 1000, 10**5, 10**7, None])
 def test_every_preset_makes_a_schedule_for_every_collection(preset, n_docs):
     schedule = TopicModel(5, preset=preset)._schedule(n_docs)
     assert schedule.batch_size >= 1
@@ -146,7 +147,7 @@ def test_the_best_is_the_default():
     assert TopicModel()._schedule(1000).n_sweeps > 0
 
 
-@pytest.mark.parametrize("preset", ["slow", 3, ["best"], None])
+@cases("preset", ["slow", 3, ["best"], None])
 def test_an_unknown_preset(preset):
     with pytest.raises(InputError, match="preset must be 'best', 'fast' or 'paper', got"):
         TopicModel(5, preset=preset).fit(X)

@@ -24,6 +24,7 @@ from opelda.errors import InputError
 from opelda.inference import CVB0, EM, FW, OPE, VB, infer
 from opelda.learning import ML, SCVB0, SGRLD, Online, Streaming
 from tests import equations as reference
+from tests.cases import cases
 
 K, V = 5, 30
 X = generate(40, n_words=V, n_topics=K, n_tokens=25).X.toarray()
@@ -54,8 +55,8 @@ def test_ml_goes_on_with_topics_that_sweeps_left_to_the_prior(seed):
     np.testing.assert_allclose(model.components_.sum(axis=1), 1, 1e-5)
 
 
-@pytest.mark.parametrize("shape", ETAS)
-@pytest.mark.parametrize("learning", ["online", "streaming"])
+@cases("shape", ETAS)
+@cases("learning", ["online", "streaming"])
 def test_topic_word_prior_in_updates(monkeypatch, learning, shape):
     """Two updates with CVB0, whose mixtures are dense and whose topics are their means."""
     found, solve = [], CPUEngine._solve
@@ -205,7 +206,7 @@ def check_sentence(message, name):
 
 
 @every_learner
-@pytest.mark.parametrize("value", [0, -1, 1.5, "x", None])
+@cases("value", [0, -1, 1.5, "x", None])
 def test_validate_every(cls, value):
     with pytest.raises(InputError, match="validate_every must be a whole number, at least 1"):
         cls(K).fit(X, validation=X, validate_every=value)
@@ -235,7 +236,7 @@ def test_nothing_is_lost_to_a_bad_parameter(cls):
 
 
 @every_learner
-@pytest.mark.parametrize("n_components", [K - 1, K + 1])
+@cases("n_components", [K - 1, K + 1])
 def test_another_number_of_topics_is_refused_until_fit(cls, n_components):
     model = cls(K, random_state=0).fit(X)
     before = model.transform(X)

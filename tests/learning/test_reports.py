@@ -10,6 +10,7 @@ from opelda.corpus import Vocabulary, generate, generate_stream
 from opelda.inference import infer
 from opelda.learning import EarlyStopping, History
 from opelda.learning._listeners import Listeners
+from tests.cases import cases
 
 
 def made(seed):
@@ -49,7 +50,7 @@ def test_every_batch_of_a_stream_counts_alike():
 
 
 @pytest.mark.parametrize("seed", range(1))
-@pytest.mark.parametrize("cls", [OnlineOPE, OnlineVB, MLOPE])
+@cases("cls", [OnlineOPE, OnlineVB, MLOPE])
 def test_the_gap_is_the_mean_over_the_documents(cls, seed):
     X, history, topics = made(seed), History(), []
     model = cls(3, batch_size=250, n_passes=2, random_state=seed)

@@ -16,6 +16,7 @@ from opelda.errors import InputError, ModelFileError, OpeldaError
 from opelda.inference import OPE
 from opelda.learning import ML, Online
 from opelda.learning.persistence._model_arrays import as_parts
+from tests.cases import cases
 
 X = generate(60, n_words=50, n_topics=4, random_state=0).X
 SOME = [MLOPE, OnlineOPE, OnlineVB, StreamingOPE, StreamingVB]
@@ -39,7 +40,7 @@ def fails_once(monkeypatch, when):
 
 
 @every_learner
-@pytest.mark.parametrize("when", [1, -1])
+@cases("when", [1, -1])
 def test_a_first_update_that_is_interrupted_can_be_made_again(monkeypatch, cls, when):
     fails_once(monkeypatch, when)
     model = cls(4, random_state=0, batch_size=20)
@@ -51,7 +52,7 @@ def test_a_first_update_that_is_interrupted_can_be_made_again(monkeypatch, cls, 
 
 
 @every_learner
-@pytest.mark.parametrize("when", [2, -2])
+@cases("when", [2, -2])
 def test_a_later_one_leaves_distributions(monkeypatch, cls, when):
     fails_once(monkeypatch, when)
     model = cls(4, random_state=0, batch_size=20)
@@ -63,8 +64,8 @@ def test_a_later_one_leaves_distributions(monkeypatch, cls, when):
     assert model.n_docs_seen_ == model._state.population == 80
 
 
-@pytest.mark.parametrize("when", [1, -1])
-@pytest.mark.parametrize("where", ["inference", "statistics"])
+@cases("when", [1, -1])
+@cases("where", ["inference", "statistics"])
 def test_a_start_from_documents_survives_an_interrupted_first_update(monkeypatch, when, where):
     class Start:
         def begin(self, model):
@@ -98,7 +99,7 @@ def interrupted(*arguments, **options):
     raise KeyboardInterrupt
 
 
-@pytest.mark.parametrize("cls", [*SOME, TopicModel])
+@cases("cls", [*SOME, TopicModel])
 def test_an_update_interrupted_while_inferring_has_changed_nothing(monkeypatch, cls):
     model = cls(4, random_state=0, batch_size=20).partial_fit(X)
     before, header = as_parts(model)
@@ -145,7 +146,7 @@ def test_an_interrupted_sweep_leaves_what_was_learned(monkeypatch):
     assert (model.n_batch_iter_, model.n_docs_seen_) == (two.n_batch_iter_, two.n_docs_seen_)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("parameters", "options"),
     [
         ({"topic_word_prior": np.ones(7)}, {}),
@@ -212,7 +213,7 @@ def test_weights_near_the_end_of_single_precision(seed):
     np.testing.assert_allclose(model.components_.sum(axis=1), 1, atol=1e-5)
 
 
-@pytest.mark.parametrize("method", ["cgs", "vb", "cvb"])
+@cases("method", ["cgs", "vb", "cvb"])
 def test_ml_with_topics_that_hardly_any_document_uses(method):
     rng = np.random.default_rng(0)
     Z = np.zeros((40, 20_000), np.float32)
@@ -279,7 +280,7 @@ def test_a_model_that_does_not_agree_with_itself_is_not_saved(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(
+@cases(
     ("options", "message"),
     [
         ({"engine": "reference", "n_jobs": 0}, "n_jobs must be"),

@@ -13,6 +13,7 @@ from opelda.learning.persistence._model_arrays import as_parts
 from opelda.learning.persistence._stored_model import FORMAT, KIND, checksum
 from opelda.metrics import match_topics
 from opelda.metrics._matching import stability_over_runs
+from tests.cases import cases
 
 X = generate(120, n_words=60, n_topics=3, n_tokens=20, random_state=0).X
 SEEDS = run_seeds(7, 3)
@@ -78,7 +79,7 @@ def test_stability_is_saved_and_forgotten_with_the_topics_it_is_of(tmp_path):
     assert model.set_params(n_runs=1).fit(X).topic_stability_ is None
 
 
-@pytest.mark.parametrize("bad", [np.full(4, -0.1), np.full(4, np.nan), np.ones(3), np.ones((4, 1))])
+@cases("bad", [np.full(4, -0.1), np.full(4, np.nan), np.ones(3), np.ones((4, 1))])
 def test_stability_of_a_file_is_checked(tmp_path, bad):
     arrays, header = as_parts(made(2).fit(X))
     arrays["stability"] = bad
@@ -100,7 +101,7 @@ def test_what_comes_bit_by_bit_is_learned_from_in_one_run():
     assert "n_runs" not in OnlineOPE().get_params()
 
 
-@pytest.mark.parametrize("n_runs", [0, 2.5, "x", True])
+@cases("n_runs", [0, 2.5, "x", True])
 def test_numbers_of_runs_that_cannot_be(n_runs):
     with pytest.raises(InputError, match="n_runs must be"):
         made(n_runs).fit(X)
@@ -118,7 +119,7 @@ def test_callbacks_know_the_run():
     assert "run" not in describe(reports[-1])
 
 
-@pytest.mark.parametrize(("stopped", "n_done"), [(1, 0), (2, 1), (3, 2)])
+@cases(("stopped", "n_done"), [(1, 0), (2, 1), (3, 2)])
 def test_an_interrupt_leaves_the_runs_that_were_finished(stopped, n_done):
     def interrupt(report):
         if report.n_run == stopped and report.n_updates == 2:

@@ -18,6 +18,7 @@ from opelda.learning._seeding import seed_topics
 from opelda.learning._seeds import Pull, Seeds, SeedTopics
 from opelda.learning.streaming import _window
 from opelda.learning.streaming import _window_sweeps as _stream_sweeps
+from tests.cases import cases
 
 K, V = 9, 90  # more topics than themes: a theme without one would look for another's
 THEMES = 6
@@ -174,7 +175,7 @@ def test_seeds_that_occur_nowhere_are_named(made):
         clone(model).set_params(seeds=words | {"rum": ["grog"]}).fit(documents)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("given", "sentence"),
     [
         (["tea"], "must map names of topics to words"),

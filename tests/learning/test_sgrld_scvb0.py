@@ -11,6 +11,7 @@ from opelda.errors import InputError
 from opelda.inference import CVB0, EM, OPE
 from opelda.learning._rules import SCVB0, SGRLD
 from tests import equations
+from tests.cases import cases
 
 K, V = 4, 40
 
@@ -34,7 +35,7 @@ def everything(model):
     return weights.host().rows.tobytes(), weights.scale, weights.prior_weight, model.n_batch_iter_
 
 
-@pytest.mark.parametrize("preset", ["best", "fast", "paper"])
+@cases("preset", ["best", "fast", "paper"])
 def test_the_method_that_a_rule_brings(preset):
     scvb0 = TopicModel(preset=preset, learning="scvb0")
     assert scvb0._settings()["inference"] == CVB0(burn_in=1, n_samples=1)

@@ -10,6 +10,7 @@ from opelda import OnlineOPE, TopicModel
 from opelda.corpus import stream
 from opelda.learning.persistence._checkpoint import Checkpoint
 from opelda.learning.persistence._stored_model import CHECKPOINT_FILE as FILE
+from tests.cases import cases
 
 TEXTS = [f"{a} {b} {c}" for a in ("tea", "cup", "pot") for b in "opqr" for c in "abcdef"]
 SECONDS = 60  # then the source ends, and a test that waits for something fails
@@ -112,7 +113,7 @@ def test_updates_alone_close_no_batch(tmp_path):
     assert model.n_batch_iter_ == 3
 
 
-@pytest.mark.parametrize("documents", [TEXTS, [text.split() for text in TEXTS], iter(TEXTS)])
+@cases("documents", [TEXTS, [text.split() for text in TEXTS], iter(TEXTS)])
 def test_columns_are_bounded_where_nobody_said(documents):
     assert OnlineOPE(2).fit_stream(documents).vocabulary_.max_features == 100_000
     assert stream(TEXTS).vocabulary.max_features == 100_000

@@ -15,6 +15,7 @@ from opelda.corpus import Corpus, Vocabulary, generate
 from opelda.errors import InputError
 from opelda.learning import LEARNERS, History
 from opelda.learning.persistence._model_arrays import as_parts
+from tests.cases import cases
 
 WORDS = [f"w{j}" for j in range(30)]
 X = generate(60, n_words=30, n_topics=3, n_tokens=20).X
@@ -57,7 +58,7 @@ def test_a_stream_of_matrices_is_partial_fit_on_each(cls):
     assert learned(made(cls).fit_stream(frames)) == learned(direct)
 
 
-@pytest.mark.parametrize("cls", [MLOPE, OnlineOPE, StreamingOPE, OnlineVB])
+@cases("cls", [MLOPE, OnlineOPE, StreamingOPE, OnlineVB])
 def test_documents_in_any_form_are_partial_fit_on_their_counts(cls):
     direct = made(cls, batch_size=16).partial_fit(X)
     assert direct.n_batch_iter_ == 4
@@ -119,7 +120,7 @@ def test_a_callback_stops_before_more_is_read():
     assert (model.n_batch_iter_, len(list(source))) == (2, 40)
 
 
-@pytest.mark.parametrize("source", [[], iter(()), [X[:0]]])
+@cases("source", [[], iter(()), [X[:0]]])
 def test_an_empty_stream(source):
     with pytest.raises(InputError, match="no documents"):
         made().fit_stream(source, vocabulary=fixed())
@@ -128,7 +129,7 @@ def test_an_empty_stream(source):
     assert learned(model.fit_stream([])) == before
 
 
-@pytest.mark.parametrize("cls", [MLOPE, OnlineOPE, StreamingOPE, OnlineVB])
+@cases("cls", [MLOPE, OnlineOPE, StreamingOPE, OnlineVB])
 def test_a_stream_may_begin_with_documents_that_have_no_words(cls):
     source = [{}, "", [], "a b", *MAPPINGS]
     model = made(cls, batch_size=2).fit_stream(source, vocabulary=Vocabulary(growing=True))
@@ -208,7 +209,7 @@ def test_columns_beyond_the_model_are_counted_and_missing_ones_are_empty():
     assert learned(fitted) == learned(model)
 
 
-@pytest.mark.parametrize("width", [10, 30, 3000])
+@cases("width", [10, 30, 3000])
 def test_validation_documents_of_any_width(width):
     history = History()
     held_out = sparse.csr_array(np.ones((5, width)))

@@ -13,6 +13,7 @@ from opelda.errors import InputError
 from opelda.learning import Online, _closing_sweeps
 from opelda.learning._closing_sweeps import likelier_prior, with_share
 from opelda.metrics import log_predictive_probability
+from tests.cases import cases
 
 
 def collection(seed):
@@ -221,7 +222,7 @@ def test_a_topic_is_kept_for_common_words_at_first(learning, seed):
     assert np.ptp(alphas(X, n_components=40, topic_word_prior=given)[1]) == 0
 
 
-@pytest.mark.parametrize("length", [1, 10, 90])
+@cases("length", [1, 10, 90])
 def test_short_documents_say_less_of_which_topics_are_frequent(monkeypatch, length):
     found = np.arange(1.0, 11.0)
     monkeypatch.setattr(_closing_sweeps, "likelier_prior", lambda seen, alpha: found)

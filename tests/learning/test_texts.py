@@ -12,6 +12,7 @@ import pytest
 from opelda import MLOPE, OnlineOPE, load, save
 from opelda.corpus import Tokenizer, Vocabulary, read, stream
 from opelda.errors import InputError
+from tests.cases import cases
 
 SPACE = "The star shines in a galaxy of stars near the nebula"
 LIFE = "A cell divides and the protein of the cells folds"
@@ -24,7 +25,7 @@ def model():
     return OnlineOPE(2, batch_size=20, n_passes=3, random_state=0).fit(corpus)
 
 
-@pytest.mark.parametrize("make", [list, tuple, np.array, pd.Series, pl.Series])
+@cases("make", [list, tuple, np.array, pd.Series, pl.Series])
 def test_texts_are_counted_with_the_models_own_settings(model, make):
     expected = model.transform(model.vocabulary_.count(TEXTS))
     assert (model.transform(make(TEXTS)) == expected).all()
@@ -94,7 +95,7 @@ def test_texts_for_a_model_without_words():
     assert model.n_docs_seen_ == 4
 
 
-@pytest.mark.parametrize(
+@cases(
     "make",
     [
         iter,
@@ -119,7 +120,7 @@ def test_an_empty_document_is_one(model):
     assert (model.transform([[], ["star"]])[1] == model.transform([["star"]])[0]).all()
 
 
-@pytest.mark.parametrize(
+@cases(
     ("documents", "message"),
     [
         ([], "X holds no documents"),
@@ -141,7 +142,7 @@ def test_what_is_no_documents(model, documents, message):
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize("documents", ["one text", Path("a.txt"), {"star": 1}, [], [[(0, 1)]], [5]])
+@cases("documents", ["one text", Path("a.txt"), {"star": 1}, [], [[(0, 1)]], [5]])
 def test_what_is_no_documents_to_learn_from(documents):
     for learn in ("fit", "partial_fit", "fit_transform"):
         learner = OnlineOPE(2)

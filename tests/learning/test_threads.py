@@ -14,6 +14,7 @@ from opelda.corpus import Vocabulary, generate
 from opelda.engines import CPUEngine
 from opelda.errors import InputError
 from opelda.learning._state import ReadWriteLock
+from tests.cases import cases
 
 X = generate(300, n_words=40, n_topics=3, random_state=0).X
 WAIT = 60  # seconds that something may take which takes none
@@ -57,7 +58,7 @@ def paused():
     pause.go_on.set()
 
 
-@pytest.mark.parametrize("learn", ["fit", "partial_fit", "fit_stream"])
+@cases("learn", ["fit", "partial_fit", "fit_stream"])
 def test_a_second_thread_that_learns_is_refused_and_the_first_goes_on(paused, learn):
     model = OnlineOPE(3, batch_size=50, random_state=0, callbacks=paused)
     first = InThread(lambda: model.partial_fit(X))

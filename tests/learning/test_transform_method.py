@@ -10,6 +10,7 @@ from opelda.errors import InputError
 from opelda.inference import EM, FW, METHODS, OPE, infer
 from opelda.learning import LEARNERS
 from opelda.metrics import log_predictive_probability, split_tokens
+from tests.cases import cases
 
 K = 4
 X = generate(60, n_words=30, n_topics=K, n_tokens=20, random_state=0).X
@@ -20,7 +21,7 @@ def expected(model, method):
     return infer(X, model.components_, method=method, random_state=0).theta
 
 
-@pytest.mark.parametrize(("name", "make"), MODELS, ids=[name for name, _ in MODELS])
+@cases(("name", "make"), MODELS, ids=[name for name, _ in MODELS])
 def test_by_default_as_it_learned_but_em_in_the_place_of_ope(name, make):
     model = make(K, random_state=0).fit(X)
     learned_by = model._settings()["inference"]
@@ -72,7 +73,7 @@ def test_every_name_of_a_method(name):
     assert np.allclose(model.transform(X[:3]).sum(axis=1), 1, atol=1e-5)
 
 
-@pytest.mark.parametrize("given", ["nope", 3, OPE, OPE(n_iter=1), FW(step="x"), ["em"]])
+@cases("given", ["nope", 3, OPE, OPE(n_iter=1), FW(step="x"), ["em"]])
 def test_what_is_no_method_is_refused_before_anything_is_learned(given):
     for cls in (OnlineOPE, TopicModel):
         for learn in ("fit", "partial_fit"):

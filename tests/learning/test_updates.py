@@ -17,6 +17,7 @@ from opelda.inference import CGS, CVB, CVB0, FW, HAMCMC, OFW, OPE, TLI, VB
 from opelda.learning._rules import LEAST_SHARE
 from opelda.learning._rules import RULES as BY_NAME
 from tests import equations as reference
+from tests.cases import cases
 
 K, V, SIZE, SEED, ETA = 4, 25, 8, 7, 0.3
 X = generate(12 * SIZE, n_words=V, n_topics=K, n_tokens=20, doc_topic_prior=0.5).X.toarray()
@@ -156,8 +157,8 @@ def test_updates_are_the_equations(solved, method, rule, decay, offset, n_update
 
 
 @every_method
-@pytest.mark.parametrize("population", [None, 2, 1000])
-@pytest.mark.parametrize("n_docs", [1, 2, 20])
+@cases("population", [None, 2, 1000])
+@cases("n_docs", [1, 2, 20])
 def test_the_start_of_an_online_rule_weighs_no_more_than_the_documents(
     solved, method, population, n_docs
 ):
@@ -171,7 +172,7 @@ def test_the_start_of_an_online_rule_weighs_no_more_than_the_documents(
 
 
 @every_method
-@pytest.mark.parametrize("rule", ["ml", "online"])
+@cases("rule", ["ml", "online"])
 def test_mixtures_are_those_of_inference(solved, method, rule):
     """Bit for bit: the same topics, alpha and documents, the seed and the update's number."""
     model, engine = make(method, rule, doc_topic_prior=0.4), CPUEngine(1)

@@ -23,6 +23,7 @@ from opelda.learning.streaming import _window
 from opelda.learning.streaming import _window_sweeps as _stream_sweeps
 from opelda.learning.streaming._window import Window
 from opelda.metrics import log_predictive_probability
+from tests.cases import cases
 from tests.learning.test_kept import listed
 
 COMMON = {"n_components": 3, "batch_size": 8, "random_state": 0, "n_sweeps": 6}
@@ -150,8 +151,8 @@ def test_words_that_lose_their_columns_are_forgotten(narrow):
 
 
 @pytest.mark.parametrize("seed", range(1))
-@pytest.mark.parametrize("n_sweeps", [0, 6])
-@pytest.mark.parametrize("learning", ["online", "ml"])  # whose weights are probabilities
+@cases("n_sweeps", [0, 6])
+@cases("learning", ["online", "ml"])  # whose weights are probabilities
 def test_a_fitted_model_keeps_its_topics(learning, n_sweeps, seed):
     X = made(seed)
     model = TopicModel(3, learning=learning, n_sweeps=n_sweeps, random_state=seed).fit(X)

@@ -17,6 +17,7 @@ from opelda.errors import InputError
 from opelda.inference import Topics
 from opelda.metrics import _coherence, coherence
 from opelda.metrics._coherence import Cooccurrences
+from tests.cases import cases
 
 MEASURES = ("npmi", "c_v", "u_mass", "c_uci")
 EPSILON = 1e-12
@@ -232,7 +233,7 @@ def test_columns_that_change_hands_are_refused():
         coherence([[0, 1]], evicting)
 
 
-@pytest.mark.parametrize("measure", ["npmi", "c_v", "u_mass", "c_uci"])
+@cases("measure", ["npmi", "c_v", "u_mass", "c_uci"])
 def test_the_order_of_the_documents_does_not_matter(measure):
     rng = np.random.default_rng(0)
     documents, topics = rng.poisson(0.5, (40, 12)), rng.dirichlet(np.ones(12), 3)
@@ -244,7 +245,7 @@ def test_the_order_of_the_documents_does_not_matter(measure):
 X = np.ones((2, 3))
 
 
-@pytest.mark.parametrize(
+@cases(
     ("call", "message"),
     [
         (lambda: coherence([[0.5, 0.5]], X), "X has 3 columns but the topics have 2 words"),

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from opelda.corpus import Vocabulary
 from opelda.metrics import coherence, windows
+from tests.cases import cases
 
 WORDS = [f"w{number}" for number in range(160)]
 THEIRS = {"npmi": "c_npmi", "c_v": "c_v", "c_uci": "c_uci", "u_mass": "u_mass"}
@@ -65,7 +66,7 @@ def test_npmi_where_all_pairs_occur_together_somewhere(seed):
     np.testing.assert_allclose(found, theirs("npmi", topics, texts, 1000), rtol=0, atol=1e-6)
 
 
-@pytest.mark.parametrize("measure", ["npmi", "c_v", "c_uci", "u_mass"])
+@cases("measure", ["npmi", "c_v", "c_uci", "u_mass"])
 def test_words_in_every_document(measure):
     texts = [[*WORDS[:2], word] for word in WORDS[2:9]]
     topics = np.array([[0, 2, 3], [2, 0, 1]])

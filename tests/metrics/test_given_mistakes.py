@@ -24,17 +24,18 @@ from opelda.metrics import (
     topic_diversity,
     topic_stability,
 )
+from tests.cases import cases
 from tests.metrics.test_given_topics import MADE, MEASURES, SPLITS, TEXTS, X
 
 
-@pytest.mark.parametrize("name", MEASURES)
-@pytest.mark.parametrize("given", [OnlineOPE(), LatentDirichletAllocation()])
+@cases("name", MEASURES)
+@cases("given", [OnlineOPE(), LatentDirichletAllocation()])
 def test_models_that_are_not_fitted(name, given):
     with pytest.raises(NotFittedError, match="not fitted"):
         MEASURES[name](given, X)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("given", "message"),
     [
         (PCA(2).fit(X.toarray()), "topics is a PCA with negative components_"),
@@ -65,8 +66,8 @@ DOCUMENTS = {
 }
 
 
-@pytest.mark.parametrize("name", MEASURES)
-@pytest.mark.parametrize("kind", DOCUMENTS)
+@cases("name", MEASURES)
+@cases("kind", DOCUMENTS)
 def test_documents_first_are_told(name, kind):
     for topics in (Topics(MADE.topics), OnlineOPE(2, random_state=0).fit(X)):
         with pytest.raises(InputError, match="topics come first"):
@@ -103,7 +104,7 @@ def test_texts_need_a_model():
         coherence(lda, ["green tea"])
 
 
-@pytest.mark.parametrize(
+@cases(
     ("call", "parameter"),
     [
         (lambda: log_predictive_probability(MADE.topics, X, n_splits=0), "n_splits"),

@@ -21,6 +21,7 @@ from opelda.metrics import (
     topic_exclusivity,
     topic_stability,
 )
+from tests.cases import cases
 
 MADE = generate(120, n_words=40, n_topics=4, n_tokens=30, random_state=3)
 X = MADE.X
@@ -61,7 +62,7 @@ def texts_model():
     return OnlineOPE(2, random_state=0).fit(read(TEXTS))
 
 
-@pytest.mark.parametrize("name", MEASURES)
+@cases("name", MEASURES)
 def test_a_learner_is_its_topics_and_its_prior(learner, name):
     options = {} if name not in INFERRING else {"doc_topic_prior": learner.doc_topic_prior}
     by_array = {
@@ -80,7 +81,7 @@ def test_a_learner_is_its_topics_and_its_prior(learner, name):
         assert not np.array_equal(numbers(other), numbers(expected))
 
 
-@pytest.mark.parametrize("name", OF_TOPICS)
+@cases("name", OF_TOPICS)
 def test_measures_without_documents_take_learners(name):
     learner = OnlineOPE(4, random_state=0).fit(X)
     found, expected = OF_TOPICS[name](learner), OF_TOPICS[name](learner.components_)
@@ -141,8 +142,8 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", MEASURES)
+@cases("kind", KINDS)
 def test_texts_are_counted_by_the_model(texts_model, kind, name):
     given = KINDS[kind](TEXTS[:7])
     matrix = texts_model._checked(KINDS[kind](TEXTS[:7]))

@@ -12,6 +12,7 @@ from scipy import sparse
 from opelda.errors import InputError
 from opelda.inference import OPE
 from opelda.metrics import log_predictive_probability, predict_held_out, split_tokens
+from tests.cases import cases
 
 TOPICS = np.array([[0.5, 0.3, 0.2, 0.0], [0.0, 0.1, 0.3, 0.6]])
 counts = hnp.arrays(
@@ -113,7 +114,7 @@ def test_one_document_has_no_spread():
 ROWS = np.ones((2, 4))
 
 
-@pytest.mark.parametrize(
+@cases(
     ("splits", "message"),
     [
         ([], "no pair"),
@@ -127,13 +128,13 @@ ROWS = np.ones((2, 4))
         ([(-ROWS, ROWS)], "counts must be"),
     ],
 )
-@pytest.mark.parametrize("engine", ["cpu", "reference"])
+@cases("engine", ["cpu", "reference"])
 def test_bad_splits(splits, message, engine):
     with pytest.raises(InputError, match=message):
         predict_held_out(TOPICS, splits, engine=engine)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("options", "message"),
     [
         ({"method": "guess"}, "There is no method"),

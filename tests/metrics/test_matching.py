@@ -12,6 +12,7 @@ from hypothesis.extra import numpy as hnp
 from opelda.errors import InputError
 from opelda.inference import Topics
 from opelda.metrics import match_topics, topic_stability
+from tests.cases import cases
 
 SIMILARITIES = ("cosine", "jaccard", "jensen_shannon")
 shares = st.one_of(st.just(0.0), st.floats(1e-6, 1))
@@ -66,8 +67,8 @@ def test_matching_against_trying_everything(name, a, b, n_words):
     assert found.sum() == pytest.approx(best, abs=1e-6)
 
 
-@pytest.mark.parametrize("name", SIMILARITIES)
-@pytest.mark.parametrize("scale", [1e-320, 1e-300, 1e300])
+@cases("name", SIMILARITIES)
+@cases("scale", [1e-320, 1e-300, 1e300])
 def test_matching_tiny_and_huge_weights(name, scale):
     order, found = match_topics(scale * np.eye(3), np.eye(3)[::-1], similarity=name, n_words=1)
     assert order.tolist() == [2, 1, 0]
@@ -125,7 +126,7 @@ ONE = [[1.0, 0.0]]
 IDS = np.array([[1, 0]], np.uint16)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("call", "message"),
     [
         (lambda: match_topics([[1.0]], [[0.5, 0.5]]), "over 1 and over 2 words"),

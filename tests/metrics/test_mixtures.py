@@ -9,6 +9,7 @@ from scipy import sparse, stats
 
 from opelda.errors import InputError
 from opelda.metrics import effective_topics, mixture_sparsity
+from tests.cases import cases
 
 mixtures = hnp.arrays(
     np.float64,
@@ -52,8 +53,8 @@ def test_the_input_stays():
     assert theta.tolist() == [[2, 2]]
 
 
-@pytest.mark.parametrize("measure", [effective_topics, mixture_sparsity])
-@pytest.mark.parametrize(
+@cases("measure", [effective_topics, mixture_sparsity])
+@cases(
     ("theta", "message"),
     [
         ([[0.5, 0.5], [0.0, 0.0]], "row 1 is not one"),
@@ -68,7 +69,7 @@ def test_bad_mixtures(measure, theta, message):
         measure(theta)
 
 
-@pytest.mark.parametrize("threshold", [0, -1, 1.01, np.nan, None, "0.1", True])
+@cases("threshold", [0, -1, 1.01, np.nan, None, "0.1", True])
 def test_bad_thresholds(threshold):
     with pytest.raises(InputError, match="threshold must be"):
         mixture_sparsity([[1.0]], threshold)

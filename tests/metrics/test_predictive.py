@@ -18,6 +18,7 @@ from opelda.metrics import (
     log_predictive_probability,
     split_tokens,
 )
+from tests.cases import cases
 
 MADE = generate(60, n_words=40, n_topics=5, n_tokens=12, random_state=4)
 
@@ -151,7 +152,7 @@ def test_splits_are_the_same_for_every_method_and_number_of_splits():
     assert len(set(five.splits)) == 5
 
 
-@pytest.mark.parametrize("method", ["vb", "ope", "cgs"])
+@cases("method", ["vb", "ope", "cgs"])
 def test_the_order_of_the_documents_does_not_matter(method):
     options = {"random_state": 7, "method": method, "n_splits": 2}
     X = MADE.X[np.ceil(MADE.X.toarray()).sum(axis=1) >= 2]
@@ -182,7 +183,7 @@ def test_perplexity_of_the_impossible_is_finite():
     assert log_predictive_probability([[1.0, 0.0]], [[0, 9]]).perplexity == pytest.approx(1e30)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("arguments", "message"),
     [
         ({"X": np.zeros((3, 40))}, "no document of at least 2 tokens"),
@@ -213,8 +214,8 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("engine", ["cpu", "reference"])
+@cases("kind", KINDS)
+@cases("engine", ["cpu", "reference"])
 def test_topics_may_be_any_kind_of_numbers(kind, engine):
     X = np.random.default_rng(4).poisson(2, (6, 5))
     options = {"n_splits": 2, "random_state": 0, "engine": engine}

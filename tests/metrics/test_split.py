@@ -13,6 +13,7 @@ from scipy import sparse, stats
 from opelda.errors import InputError
 from opelda.metrics import _predictive as _split
 from opelda.metrics import split_tokens
+from tests.cases import cases
 
 counts = hnp.arrays(
     np.float32,
@@ -151,7 +152,7 @@ def test_explicit_zeros_are_no_tokens():
     assert split_tokens(X)[1].nnz == 0
 
 
-@pytest.mark.parametrize("share", [0, 1, 0.0, 1.0, -0.1, np.nan, "0.3", None])
+@cases("share", [0, 1, 0.0, 1.0, -0.1, np.nan, "0.3", None])
 def test_bad_shares(share):
     with pytest.raises(InputError, match="held_out must be a share"):
         split_tokens([[2, 2]], held_out=share)
@@ -162,7 +163,7 @@ def test_too_many_tokens_are_refused():
         split_tokens([[1, 1], [1e7, 1e7]])
 
 
-@pytest.mark.parametrize("X", [[[1, -1]], [[np.nan]], [1, 2], [["a"]]])
+@cases("X", [[[1, -1]], [[np.nan]], [1, 2], [["a"]]])
 def test_bad_counts(X):
     with pytest.raises(InputError):
         split_tokens(X)

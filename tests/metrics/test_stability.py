@@ -12,6 +12,7 @@ from opelda.corpus import generate
 from opelda.errors import InputError
 from opelda.inference import OPE, Topics, infer
 from opelda.metrics import InferenceSpread, inference_spread
+from tests.cases import cases
 
 MADE = generate(12, n_words=40, n_topics=5, n_tokens=30, random_state=1)
 TERMS = ("mean", "sd", "log_likelihood_mean", "log_likelihood_sd", "log_prior_mean", "log_prior_sd")
@@ -61,7 +62,7 @@ def test_runs_differ_and_the_seed_decides():
     assert np.array_equal(threads.sd, found.sd)
 
 
-@pytest.mark.parametrize("method", ["vb", "fw", "cvb0"])
+@cases("method", ["vb", "fw", "cvb0"])
 def test_without_chance_there_is_no_spread(method):
     found = inference_spread(MADE.topics, MADE.X, method=method, n_runs=3)
     once = infer(MADE.X, MADE.topics, method=method)
@@ -105,7 +106,7 @@ def test_few_moves_leave_much_to_chance(seed):
     assert more.mean() < few.mean()
 
 
-@pytest.mark.parametrize("n_runs", [1, 0, -3, 2.0, True, None])
+@cases("n_runs", [1, 0, -3, 2.0, True, None])
 def test_too_few_runs(n_runs):
     with pytest.raises(InputError, match="n_runs must be"):
         inference_spread(MADE.topics, MADE.X, n_runs=n_runs)

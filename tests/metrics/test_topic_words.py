@@ -13,6 +13,7 @@ from opelda._word_ranking import heaviest
 from opelda.errors import InputError
 from opelda.inference import Topics
 from opelda.metrics import topic_diversity, topic_exclusivity
+from tests.cases import cases
 
 # few different weights: ties everywhere
 weights = hnp.arrays(
@@ -83,7 +84,7 @@ def test_exclusivity_of_known_topics():
     assert topic_exclusivity([[0.3, 0.7]]).tolist() == [1]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("call", "message"),
     [
         (lambda: topic_diversity([[0.5, 0.5]], 0), "n_words must be a whole number, at least 1"),

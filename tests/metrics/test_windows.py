@@ -9,6 +9,7 @@ from scipy import sparse
 from opelda.corpus import Vocabulary
 from opelda.errors import InputError
 from opelda.metrics import _coherence, coherence, windows
+from tests.cases import cases
 
 COLUMNS = {"a": 0, "b": 3, "c": 1}
 documents = st.lists(st.lists(st.sampled_from("abcxy"), max_size=25), max_size=8)
@@ -63,7 +64,7 @@ def test_the_top_words_alone_are_enough():
     assert np.array_equal(found, expected)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("arguments", "message"),
     [
         (([["a"]], COLUMNS, 0), "size must be"),

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import opelda.optimize
+from tests.cases import cases
 
 PAGE = Path(__file__).parents[2] / "docs" / "optimize.md"
 SECTIONS = [
@@ -45,6 +46,6 @@ def modules():
     return [f"{package.__name__}.{found.name}" for found in pkgutil.iter_modules(package.__path__)]
 
 
-@pytest.mark.parametrize("name", modules())
+@cases("name", modules())
 def test_docstring_examples_run(name):
     assert doctest.testmod(importlib.import_module(name)).failed == 0

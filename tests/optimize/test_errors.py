@@ -5,6 +5,7 @@ import pytest
 
 from opelda.errors import InputError
 from opelda.optimize import Box, Polytope, Simplex, Term, maximize
+from tests.cases import cases
 
 ZERO = Term(lambda x: 0.0, lambda x: 0.0 * x)
 LOG = Term(lambda x: -np.log(x).sum(), lambda x: -1.0 / x)
@@ -14,7 +15,7 @@ def call(g1=ZERO, g2=ZERO, **options):
     return maximize(g1, g2, **{"domain": Simplex(3), **options})
 
 
-@pytest.mark.parametrize(
+@cases(
     ("options", "parameter", "message"),
     [
         ({"g1": lambda x: 0}, "g1", "must be a Term, got function: wrap"),
@@ -48,7 +49,7 @@ def test_arguments(options, parameter, message):
     assert caught.value.parameter == parameter
 
 
-@pytest.mark.parametrize(
+@cases(
     ("domain", "x0", "amount"),
     [
         (Simplex(3), [0.5, 0.5, 0.25], r"Simplex\(3\) by 0.25"),
@@ -68,9 +69,9 @@ def test_a_start_in_single_precision_is_inside():
     call(domain=Simplex(7), x0=x0, n_iter=2)
 
 
-@pytest.mark.parametrize("name", ["g1", "g2"])
-@pytest.mark.parametrize("part", ["value", "gradient"])
-@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@cases("name", ["g1", "g2"])
+@cases("part", ["value", "gradient"])
+@cases("bad", [np.nan, np.inf])
 def test_a_term_that_is_not_finite_is_named_with_its_iteration(name, part, bad):
     # Any pick makes the first coordinate grow; beyond 0.9 (t = 7) the term breaks.
     def value(x):
@@ -97,7 +98,7 @@ def test_logarithms_at_a_vertex_fail_on_the_simplex_and_not_on_the_shrunken_one(
     assert np.isfinite(result.f)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("term", "message"),
     [
         (Term(lambda x: x, lambda x: x), r"value of g1 .* shape \(3,\): .* number"),
@@ -114,7 +115,7 @@ def test_a_term_of_the_wrong_kind_is_named(term, message):
     assert caught.value.parameter is None  # its functions are at fault
 
 
-@pytest.mark.parametrize(
+@cases(
     ("oracle", "message"),
     [
         (lambda d: np.eye(3)[np.argmin(d)], "iteration 1 is worse than the iterate by 2"),

@@ -10,6 +10,7 @@ from scipy.special import expit, xlogy
 
 from opelda.errors import InputError
 from opelda.optimize import Box, L1Ball, Polytope, Simplex, Term, maximize
+from tests.cases import cases
 
 N = 4
 ZERO = Term(lambda x: 0.0, lambda x: 0.0 * x)
@@ -148,9 +149,9 @@ def test_terms_are_evaluated_inside_the_domain_alone():
     run(Term(lambda x: np.log(x).sum(), lambda x: 1 / x), ZERO, Simplex(N))
 
 
-@pytest.mark.parametrize("factor", [-1.0, 2.0, 0.5, 1.5, -0.01, 100.0, 0.0])
-@pytest.mark.parametrize("name", ["g1", "g2"])
-@pytest.mark.parametrize("make", [quadratic, logistic, likelihood, cubic], ids=lambda f: f.__name__)
+@cases("factor", [-1.0, 2.0, 0.5, 1.5, -0.01, 100.0, 0.0])
+@cases("name", ["g1", "g2"])
+@cases("make", [quadratic, logistic, likelihood, cubic], ids=lambda f: f.__name__)
 def test_a_wrong_gradient_is_refused(make, name, factor):
     value, gradient = make(np.random.default_rng(5))
     wrong = Term(value, lambda x: factor * np.asarray(gradient(x)))

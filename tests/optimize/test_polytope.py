@@ -12,6 +12,7 @@ from scipy.sparse import csr_array
 
 from opelda.errors import InputError
 from opelda.optimize import Polytope
+from tests.cases import cases
 
 
 def vertices(A, b):
@@ -113,7 +114,7 @@ def test_unbounded_exactly_when_some_coordinate_is(A):
 SQUARE = np.vstack([np.eye(2), -np.eye(2)])
 
 
-@pytest.mark.parametrize(
+@cases(
     ("arguments", "message"),
     [
         (([[1.0], [-1.0]], [0, -1]), "The polytope is empty, no x satisfies every row"),

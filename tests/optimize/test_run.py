@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opelda.optimize import Box, Simplex, Term, maximize
+from tests.cases import cases
 
 N = 3
 seeds = st.integers(0, 2**32 - 1)
@@ -51,7 +52,7 @@ def test_seeds_matter_and_a_generator_moves_on():
         assert {result.x[0] for result in runs} == {0.0, 1.0}
 
 
-@pytest.mark.parametrize(
+@cases(
     ("schedule", "n_iter", "every", "recorded"),
     [
         ("practical", 25, 10, [1, 10, 20, 25]),

@@ -11,6 +11,7 @@ from scipy.optimize import linprog
 
 from opelda.errors import InputError
 from opelda.optimize import Box, L1Ball, Simplex
+from tests.cases import cases
 
 N = 4
 EPSILON = 0.06
@@ -69,7 +70,7 @@ def test_mixtures_of_vertices_are_inside(name, weights, five):
     assert domain.violation(weights @ vertices / weights.sum()) <= 1e-12
 
 
-@pytest.mark.parametrize("name", ["simplex", "shrunken", "l1"])
+@cases("name", ["simplex", "shrunken", "l1"])
 def test_center_satisfies_every_inequality_strictly(name):
     domain, A, b, A_eq, b_eq = SETS[name]
     center = domain.center()
@@ -96,7 +97,7 @@ def test_ties_are_broken_the_same_way_every_time():
     np.testing.assert_array_equal(Simplex(3).oracle([0, 2, 2]), [0, 1, 0])
 
 
-@pytest.mark.parametrize(
+@cases(
     ("make", "message"),
     [
         (lambda: Simplex(0), "n must be a whole number, at least 1, got 0"),
