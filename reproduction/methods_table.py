@@ -96,7 +96,7 @@ def _ope_grows(rows: Rows) -> Verdict:
 
 
 def _others_grow(rows: Rows) -> Verdict:
-    claim = "that of VB grows like K n, that of CVB, CVB0 and CGS like K N"
+    claim = "the time of VB grows like K n, that of CVB, CVB0 and CGS like K N"
     found = {name: _grows(rows, name) for name in OTHERS}
     found = {name: slopes for name, slopes in found.items() if len(slopes) == len(PARTS)}
     if not found:

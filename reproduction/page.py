@@ -1,18 +1,20 @@
-"""Draw the figures of docs/reproduction.md and fill in its tables and verdicts.
+"""Draw the figures of docs/reproduction.md and fill in its tables.
 
     python -m reproduction.page --runs DIR    take over what `make reproduce` wrote to DIR/CORPUS
     python -m reproduction.page               redraw from benchmarks/results/reproduction
 
-Only the text between <!-- NAME --> and <!-- end --> is generated.
+The text between <!-- NAME --> and <!-- end --> is generated; a test compares the verdicts.
 """
 
 import argparse
 import json
 import re
 from pathlib import Path
+from typing import get_args
 
 import polars
 
+from reproduction.experiment import Outcome
 from reproduction.plots import style
 from reproduction.running import find_experiment
 from reproduction.tables import TABLES, Results
@@ -37,7 +39,7 @@ def read(folder: Path = SUMMARIES) -> Results:
 
 
 def take_over(runs: Path, folder: Path = SUMMARIES) -> None:
-    """Keep the tables of full runs, rounded, and their settings."""
+    """Keep the tables of full runs, rounded, and what they were made with."""
     for about in sorted(runs.glob("*/*/about.json")):
         corpus, name = about.parts[-3:-1]
         if name == "learning-time":
@@ -68,21 +70,29 @@ def draw(results: Results, folder: Path) -> list[Path]:
 
 
 def filled(page: str, results: Results) -> str:
-    """Return the page with its tables and verdicts as the results have them."""
+    """Return the page with its tables as the results have them."""
 
     def part(match: re.Match[str]) -> str:
-        return match[1] + "\n".join(content(match[2], results)) + "\n" + match[4]
+        return match[1] + "\n".join(TABLES[match[2]](results)) + "\n" + match[4]
 
     return PART.sub(part, page)
 
 
-def content(name: str, results: Results) -> list[str]:
-    """Return the lines of a table, or of an experiment's verdicts on a corpus."""
-    kind, _, rest = name.partition(": ")
-    if kind == "verdict":
-        corpus, of = rest.split(" ")
-        return [f"- {verdict}" for verdict in find_experiment(of).judge(results[corpus, of])]
-    return TABLES[name](results)
+def verdicts(results: Results) -> dict[str, str]:
+    """Return the outcome of each claim; where collections differ, with their names."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for (corpus, name), rows in results.items():
+        for verdict in find_experiment(name).judge(rows):
+            outcomes = found.setdefault(verdict.claim, {})
+            outcomes.setdefault(verdict.outcome, []).append(f"`{corpus}`")
+    return {
+        claim: ", ".join(
+            outcome if len(outcomes) == 1 else f"{outcome} ({', '.join(outcomes[outcome])})"
+            for outcome in get_args(Outcome)
+            if outcome in outcomes
+        )
+        for claim, outcomes in found.items()
+    }
 
 
 def main() -> None:

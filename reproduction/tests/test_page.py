@@ -20,8 +20,14 @@ def drawn(tmp_path_factory):
     return {path.name: path for path in script.draw(script.read(), tmp_path_factory.mktemp("f"))}
 
 
-def test_tables_and_verdicts_are_those_of_the_measurements():
+def test_tables_are_those_of_the_measurements():
     assert script.filled(PAGE, script.read()) == PAGE
+
+
+def test_claims_and_verdicts_are_those_of_the_measurements():
+    summary = PAGE.partition("## Which claims hold")[2].partition("\n## ")[0]
+    _, *rows = re.findall(r"^\| ([^|]+) \| ([^|]+) \| [^|]+ \|$", summary, re.MULTILINE)
+    assert dict(rows) == script.verdicts(script.read())
 
 
 def test_nothing_is_left_to_fill_in():
