@@ -2,8 +2,8 @@
 
 python docs/gallery.py --data DIR [--scratch DIR]
 
-DIR holds the corpora; those that are not there are left out of the page. Archives are unpacked and
-three corpora converted (by the scripts in examples/) into the scratch folder first.
+DIR holds the corpora; the page omits missing corpora. Archives are first unpacked
+into the scratch folder; scripts in examples/ convert three corpora.
 """
 
 import argparse
@@ -19,14 +19,19 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
 PAGE = Path(__file__).parent / "gallery.md"
 HEAD = """# Gallery
 
-The five heaviest topics of each corpus, as `opelda topics` prints them: the share of the tokens, a
-label, the ten most probable words. One command each, with the defaults of `opelda fit` (the preset
-`best`) but for what is written here. Seconds are from start to saved model on two cores of a shared
-machine, beside those of the other presets; the score is the log probability of a held-out token of
-some of the documents learned from. Nothing was picked or polished, also not what reads badly. Made
-by `python docs/gallery.py --data DIR`; the corpora are not part of this repository.
+The three heaviest topics of each corpus, as `opelda topics` reports them: share of the tokens,
+label and most probable words. Other options of `opelda fit` have their defaults (preset `best`).
+No topic was selected or edited.
+
+Seconds run from start to saved model; the score is the log probability of a held-out token of
+documents in the training collection (two cores of a shared x86-64 machine, 2026-11-16,
+`python docs/gallery.py --data DIR`). The corpora are not part of the repository.
+
+| corpus | documents | words | best: seconds, score | fast: seconds, score |
+|---|---:|---:|---:|---:|
 """
-PRESETS = ("paper", "fast", "best")  # the topics shown are those of the last
+PRESETS = ("fast", "best")  # the topics shown are those of the last
+N_TOPICS, N_WORDS = 3, 7
 
 
 class Corpus(NamedTuple):
@@ -41,11 +46,9 @@ class Corpus(NamedTuple):
 
 CORPORA = [
     Corpus("arXiv abstracts, 250,000", "arxiv/abstracts-250k.parquet", "", "{file}", "-k 100"),
+    Corpus("arXiv abstracts as counts", "arxiv/counts-train-100k.npz", "", "{file}", "-k 100"),
     Corpus(
-        "arXiv abstracts, counted already", "arxiv/counts-train-100k.npz", "", "{file}", "-k 100"
-    ),
-    Corpus(
-        "Reddit titles, 1.2 million, no header: the second column",
+        "Reddit titles, 1.2 million",
         "reddit_titles/titles-1.2M.tsv.xz",
         "",
         "{file}",
@@ -59,7 +62,7 @@ CORPORA = [
         "-k 50",
     ),
     Corpus(
-        "20 Newsgroups, a file a post",
+        "20 Newsgroups",
         "20news_bydate/20news-bydate.tar.xz",
         "tar -xJf {file}",
         "20news-bydate-train",
@@ -76,7 +79,7 @@ CORPORA = [
     Corpus("UCI: Daily Kos", "uci_kos/docword.kos.txt.gz", "", "{file}", "-k 20"),
     Corpus("UCI: NIPS papers", "uci_nips/docword.nips.txt.gz", "", "{file}", "-k 40"),
     Corpus(
-        "New York Times, 1,000 documents of the paper's authors",
+        "New York Times, 1,000 articles",
         "nyt_ope/nyt_ope.tar.xz",
         "tar -xJf {file}",
         "nyt/data_test_1_part_1.txt",
@@ -91,7 +94,7 @@ CORPORA = [
     ),
     *(
         Corpus(
-            f"Short texts: {name}",
+            f"STTM: {name}",
             "sttm_short/sttm-datasets.tar.xz",
             "tar -xJf {file}",
             f"{name}.txt",
@@ -108,7 +111,7 @@ CORPORA = [
     ),
     *(
         Corpus(
-            f"{name}, no header: the first column",
+            f"OCTIS: {name}",
             "octis_small/octis-BBC-DBLP-M10.tar.xz",
             "tar -xJf {file}",
             f"{folder}/corpus.tsv",
@@ -130,8 +133,19 @@ CORPORA = [
 ]
 
 
-def fitted(corpus: Corpus, file: Path, scratch: Path) -> tuple[str, dict[str, dict], list[dict]]:
-    """Return the command, what it reported with each preset, and the heaviest topics."""
+class Entry(NamedTuple):
+    """What the page shows of a corpus: the command, measurements by preset, and topics."""
+
+    title: str
+    command: str
+    documents: int
+    words: int
+    measured: dict[str, tuple[float, float]]  # seconds and score
+    topics: list[tuple[float, str, list[str]]]  # weight, label and words, the heaviest first
+
+
+def fitted(corpus: Corpus, file: Path, scratch: Path) -> Entry:
+    """Learn the topics of a corpus with each preset."""
     names = {"file": file.resolve(), "python": sys.executable, "examples": EXAMPLES.resolve()}
     scratch.mkdir(parents=True, exist_ok=True)
     if corpus.prepare:
@@ -139,7 +153,7 @@ def fitted(corpus: Corpus, file: Path, scratch: Path) -> tuple[str, dict[str, di
     program = [sys.executable, "-m", "opelda"]
     source = corpus.source.format(**names)
     command = ["fit", source, *corpus.options.split(), "-o", "model.opelda"]
-    reports = {}
+    measured = {}
     for preset in PRESETS:
         started = time.perf_counter()
         run = subprocess.run(
@@ -149,14 +163,39 @@ def fitted(corpus: Corpus, file: Path, scratch: Path) -> tuple[str, dict[str, di
             capture_output=True,
             text=True,
         )
-        reports[preset] = json.loads(run.stdout) | {"all_seconds": time.perf_counter() - started}
+        report = json.loads(run.stdout)
+        measured[preset] = (time.perf_counter() - started, report["training_score"])
     look = [*program, "topics", "model.opelda", "--json"]
     shown = subprocess.run(look, check=True, cwd=scratch, capture_output=True, text=True)
-    topics = sorted(json.loads(shown.stdout)["topics"], key=lambda topic: -topic["weight"])
-    short = (
-        f"opelda fit {Path(source).name if '{file}' in corpus.source else source} {corpus.options}"
+    topics = [
+        (topic["weight"], topic["label"], [word["word"] for word in topic["words"]])
+        for topic in json.loads(shown.stdout)["topics"]
+    ]
+    name = Path(source).name if "{file}" in corpus.source else source
+    return Entry(
+        corpus.title,
+        f"opelda fit {name} {corpus.options}",
+        report["documents"],
+        report["words"],
+        measured,
+        sorted(topics, reverse=True),
     )
-    return short, reports, topics[:5]
+
+
+def page(entries: list[Entry]) -> str:
+    """Write a table of all corpora, and the topics of each."""
+    lines = []
+    for entry in entries:
+        cells = [entry.title, f"{entry.documents:,}", f"{entry.words:,}"]
+        for preset in reversed(PRESETS):
+            seconds, score = entry.measured[preset]
+            cells.append(f"{seconds:.1f}, {score:.2f}")
+        lines.append(f"| {' | '.join(cells)} |\n")
+    for entry in entries:
+        lines.append(f"\n## {entry.title}\n\n    {entry.command}\n\n")
+        for weight, label, words in entry.topics[:N_TOPICS]:
+            lines.append(f"- {weight:.1%} **{label}**: {' '.join(words[:N_WORDS])}\n")
+    return HEAD + "".join(lines)
 
 
 def main() -> None:
@@ -164,7 +203,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--scratch", type=Path)
     options = parser.parse_args()
-    parts = [HEAD]
+    entries = []
     with tempfile.TemporaryDirectory() as folder:
         for number, corpus in enumerate(CORPORA):
             file = options.data / corpus.file
@@ -172,25 +211,9 @@ def main() -> None:
                 print(f"left out, not there: {file.name}", file=sys.stderr)
                 continue
             place = (options.scratch or Path(folder)) / str(number)
-            command, reports, topics = fitted(corpus, file, place)
-            report = reports["best"]
-            times = "; ".join(
-                f"{preset} {reports[preset]['all_seconds']:.1f} s, score "
-                f"{reports[preset]['training_score']:.2f}"
-                for preset in reversed(PRESETS)
-            )
-            parts.append(
-                f"## {corpus.title}\n\n    {command}\n\n"
-                f"{report['documents']:,} documents, {report['words']:,} words: {times}.\n\n"
-                "| weight | label | words |\n|---|---|---|\n"
-                + "".join(
-                    f"| {topic['weight']:.1%} | {topic['label']} | "
-                    f"{' '.join(word['word'] for word in topic['words'])} |\n"
-                    for topic in topics
-                )
-            )
-            print(parts[-1], flush=True)
-    PAGE.write_text("\n".join(parts), encoding="utf-8")
+            entries.append(fitted(corpus, file, place))
+            print(entries[-1], flush=True)
+    PAGE.write_text(page(entries), encoding="utf-8")
 
 
 if __name__ == "__main__":
