@@ -14,7 +14,6 @@ PAGES = (
     "learning.md",
     "metrics.md",
     "contributing-a-method.md",
-    "serving.md",
     "gpu.md",
     "how-ope-works.md",
 )
