@@ -1,4 +1,4 @@
-"""How many topics, and which of them come again: the table, the advice, the model.
+"""Choose a number of topics, and mark the topics that are stable across random seeds.
 
 python examples/choosing_topics.py articles.jsonl 5 10 20
 """
@@ -12,7 +12,7 @@ from opelda.selection import choose_n_topics, stability
 
 
 def main(source: str, *numbers: str) -> None:
-    """Compare numbers of topics, learn with the best, and mark what is stable."""
+    """Compare numbers of topics, train with the best, and mark stable topics."""
     corpus = read(source)
     learner = opelda.TopicModel(preset="fast", random_state=0)
     found = choose_n_topics(corpus, [int(number) for number in numbers], model=learner, n_runs=2)

@@ -1,4 +1,4 @@
-"""Debian's package descriptions (Translation-en, stanzas in RFC 822 form) as JSON lines.
+"""Convert Debian's package descriptions (Translation-en, RFC 822 stanzas) to JSON lines.
 
 python examples/debian_to_jsonl.py Translation-en.xz > debian.jsonl
 opelda fit debian.jsonl -k 60 -o debian.opelda

@@ -1,12 +1,12 @@
-"""Wikinews, Reuters-21578, 20 Newsgroups and Associated Press as one file of JSON lines.
+"""Convert Wikinews, Reuters-21578, 20 Newsgroups and Associated Press to one JSON lines file.
 
 python examples/news_to_jsonl.py AA reuters.jsonl 20news-bydate-train 20news-bydate-test \\
     ap/ap.txt > news.jsonl
 opelda fit news.jsonl -k 100 -o news.opelda
 
-Each argument is one of: a folder of JSON lines (Wikinews), a file of JSON lines
-(reuters_to_jsonl.py writes one), a folder of folders of posts, a file of <TEXT> parts. Documents of
-fewer than 20 words are left out.
+Each argument is a folder of JSON lines (Wikinews), a file of JSON lines (from reuters_to_jsonl.py),
+a folder of folders of posts, or a file of <TEXT> elements. Documents of fewer than 20 words are
+skipped.
 """
 
 import html
@@ -20,7 +20,7 @@ FEWEST_WORDS = 20
 
 
 def texts(path: Path) -> Iterator[str]:
-    """Yield the documents that a path holds."""
+    """Yield the documents of a path."""
     if path.is_dir():
         for part in sorted(path.iterdir()):
             if part.is_dir():
@@ -42,7 +42,7 @@ def json_lines(path: Path) -> Iterator[str]:
 
 
 def post(path: Path) -> str:
-    """A post's subject and body, without the rest of its header."""
+    """Return a post's subject and body."""
     header, _, body = path.read_text(encoding="latin-1").partition("\n\n")
     subject = re.search("^Subject: (?:re: )?(.*)$", header, re.MULTILINE | re.IGNORECASE)
     return f"{subject[1] if subject else ''} {body}"

@@ -1,8 +1,8 @@
-"""From news to a page about them: read, leave out copies, learn, look, write one HTML file.
+"""Write an HTML report on the topics of a news file.
 
     python examples/news_to_page.py articles.jsonl page.html
 
-The file may be anything that opelda reads, best with columns of titles, dates and sections.
+Any format that opelda reads will do; titles, dates and sections improve the report.
 """
 
 import sys
@@ -13,7 +13,7 @@ from opelda.report import top_documents, topic_table, write_report
 
 
 def main(source: str, page: str) -> None:
-    """Learn the topics of a file and write the page."""
+    """Train on a file and write the report."""
     corpus = read(source, tokenizer=Tokenizer(phrases=True), metadata="auto")
     n_topics = max(5, min(50, corpus.X.shape[0] // 50))
     model = TopicModel(n_topics, random_state=0).fit(corpus)

@@ -1,4 +1,4 @@
-"""Reuters-21578's SGML files as JSON lines.
+"""Convert the SGML files of Reuters-21578 to JSON lines.
 
 python examples/reuters_to_jsonl.py reut2-*.sgm > reuters.jsonl
 opelda fit reuters.jsonl -k 40 -o reuters.opelda

@@ -1,9 +1,9 @@
-"""A model as a part of a web application of your own, and a client that asks it.
+"""Serve a model inside a web application, and query it.
 
     python examples/serving_in_an_application.py model.opelda "A text" "Another text"
 
-`opelda.serve.app` is an ASGI application: FastAPI and Starlette mount it, any ASGI server runs it.
-Here uvicorn does (``pip install 'opelda[serve]'``), for as long as the client asks.
+`opelda.serve.app` returns an ASGI application for FastAPI, Starlette or any ASGI server. This
+example runs it in uvicorn (``pip install 'opelda[serve]'``) until the client has its answers.
 """
 
 import json
@@ -18,7 +18,7 @@ from opelda.serve import app
 
 
 def ask(url: str, texts: list[str]) -> None:
-    """Print the best topic of each text, and how much better another mixture could be."""
+    """Print the heaviest topic and the certified loss of each text."""
     body = json.dumps({"texts": texts}).encode()
     request = Request(f"{url}/infer?top=1", body, {"Content-Type": "application/json"})
     with urlopen(request) as answer:
@@ -29,8 +29,8 @@ def ask(url: str, texts: list[str]) -> None:
 
 
 def main(model: str, *texts: str) -> None:
-    """Serve a model and ask it."""
-    listener = socket.create_server(("127.0.0.1", 0))  # any port that is free
+    """Serve a model and query it."""
+    listener = socket.create_server(("127.0.0.1", 0))  # any free port
     server = uvicorn.Server(uvicorn.Config(app(model, max_loss=0.01), log_level="error"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()

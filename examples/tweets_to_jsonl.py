@@ -1,4 +1,4 @@
-"""Daily JSON arrays of tweets as JSON lines.
+"""Convert daily JSON arrays of tweets to JSON lines.
 
 python examples/tweets_to_jsonl.py 2017-07-*.json > tweets.jsonl
 opelda fit tweets.jsonl -k 50 -o tweets.opelda
