@@ -84,7 +84,7 @@ PACKAGES = $(1)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purel
 	$(call PACKAGES,$(VENV)) > "$$($(call PACKAGES,$(@D)))/packages.pth"
 	$(@D)/bin/pip $(INSTALL) scikit-build-core nanobind cmake ninja
 	$(@D)/bin/pip $(INSTALL) --no-build-isolation --no-deps -e . \
-	  -Cbuild-dir=build/$*san -Ccmake.build-type=RelWithDebInfo -Ccmake.define.OPELDA_SANITIZE=$(SANITIZE) -Ccmake.define.OPELDA_CHECKED=ON
+	  -Cbuild-dir=build/$*san -Ccmake.build-type=RelWithDebInfo $(if $(SHORT),-Ccmake.define.OPELDA_QUICK=ON) -Ccmake.define.OPELDA_SANITIZE=$(SANITIZE) -Ccmake.define.OPELDA_CHECKED=ON
 	@touch $@
 
 .envs/fuzz/.installed: | $(VENV)/.installed-test
