@@ -5,7 +5,7 @@ Functions
 app               an ASGI application, for `opelda serve` or any server of your own
 
 It needs Starlette, and `opelda serve` runs it under uvicorn: ``pip install 'opelda[serve]'``.
-docs/serving.md shows how.
+docs/howto/serving.md shows how.
 """
 
 from importlib import import_module

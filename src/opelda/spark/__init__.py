@@ -1,6 +1,6 @@
 """Topics on Spark: MLlib's `LDA` by another import line, the same topics as on one machine.
 
-It takes pyspark 4.1 or later: ``pip install 'opelda[spark]'``; docs/spark.md shows how.
+It takes pyspark 4.1 or later: ``pip install 'opelda[spark]'``; docs/howto/spark.md shows how.
 """
 
 from importlib import import_module
