@@ -12,7 +12,7 @@ TIMES = {"30s": 30.0, "5m": 300.0, "1h": 3600.0, "0.5s": 0.5}
 
 
 @given(st.integers(1, 7), st.lists(st.integers(1, 20), max_size=20), st.integers(0, 30))
-def test_by_number_it_is_due_first_and_whenever_a_multiple_is_reached(every, steps, at):
+def test_number_interval_is_due_first_and_at_multiples(every, steps, at):
     due = Every("every", every)
     multiples = None
     for step in steps:
@@ -26,7 +26,7 @@ def test_by_number_it_is_due_first_and_whenever_a_multiple_is_reached(every, ste
     st.sampled_from(list(TIMES)),
     st.lists(st.tuples(st.floats(0, 500), st.floats(0, 100)), max_size=30),
 )
-def test_by_time_it_is_due_at_once_then_after_the_time_and_takes_a_tenth_at_most(given, waits):
+def test_time_interval_is_due_at_once_and_takes_at_most_a_tenth(given, waits):
     now = [1000.0]
     due = Every("every", given, clock=lambda: now[0])
     ended, taken, first = None, 0.0, True
@@ -48,7 +48,7 @@ def test_by_time_it_is_due_at_once_then_after_the_time_and_takes_a_tenth_at_most
 @cases(
     "wrong", ["", "30", "s", "30 s", "-5s", "0s", "5d", "1e3s", "s30", 0, -1, 1.5, None, True, "0"]
 )
-def test_anything_else_is_refused(wrong):
+def test_bad_intervals_are_rejected(wrong):
     if wrong == "30":  # as the command line gives it
         assert not [n for n in range(1, 30) if _done_first(wrong).is_due(n)]
         return

@@ -39,7 +39,7 @@ def in_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
-def test_a_checkpoint_folder_is_loaded_like_its_file():
+def test_checkpoint_folder_loads_like_its_file():
     made = streamed("live", 50)
     whole, file = opelda.load("live"), opelda.load(os.path.join("live", FILE))
     assert checksums([whole]) == checksums([file]) == checksums([made])
@@ -48,7 +48,7 @@ def test_a_checkpoint_folder_is_loaded_like_its_file():
         opelda.load("empty")
 
 
-def test_readers_beside_a_writer_see_whole_models_only():
+def test_concurrent_readers_see_whole_models_only():
     """Each model is read as it was saved; a mixture of two would have neither's checksum."""
     large = [OnlineOPE(4, random_state=seed).fit(X) for seed in range(2)]
     opelda.save(large[0], "model")
@@ -70,7 +70,7 @@ def test_readers_beside_a_writer_see_whole_models_only():
     assert seen <= allowed
 
 
-def test_every_version_that_is_asked_for_comes_once_and_superseded_ones_never():
+def test_requested_versions_come_once_and_superseded_ones_never():
     opelda.save(MODELS[0], "model")
     found = opelda.follow("model", poll=0.001, timeout=0)
     assert checksums([next(found)]) == checksums(MODELS[:1])
@@ -82,7 +82,7 @@ def test_every_version_that_is_asked_for_comes_once_and_superseded_ones_never():
 
 
 @pytest.mark.parametrize("kind", ["file", "folder"])
-def test_what_is_not_there_yet_is_waited_for(kind):
+def test_missing_file_is_awaited(kind):
     path = "place/live"
     assert list(opelda.follow(path, timeout=0)) == []
 
@@ -103,7 +103,7 @@ def test_what_is_not_there_yet_is_waited_for(kind):
     assert list(opelda.follow(path, timeout=0)) == []
 
 
-def test_a_follower_ends_with_the_last_model_of_a_stream():
+def test_follower_ends_with_the_last_model():
     writer = threading.Thread(target=streamed, args=("live", 60))
     writer.start()
     docs = []
@@ -115,7 +115,7 @@ def test_a_follower_ends_with_the_last_model_of_a_stream():
     assert docs == sorted(set(docs))
 
 
-def test_a_file_that_is_still_being_copied_is_passed_over_and_a_damaged_one_refused(monkeypatch):
+def test_incomplete_file_is_skipped_and_damaged_file_rejected(monkeypatch):
     opelda.save(MODELS[0], "source")
     with open("source", "rb") as file:
         content = file.read()
@@ -132,7 +132,7 @@ def test_a_file_that_is_still_being_copied_is_passed_over_and_a_damaged_one_refu
 
 
 @cases("wrong", [{"poll": 0}, {"poll": "1"}, {"timeout": -1}])
-def test_wrong_times_are_refused_at_once(wrong):
+def test_bad_times_are_rejected_at_once(wrong):
     with pytest.raises(InputError, match=next(iter(wrong))):
         opelda.follow("model", **wrong)
     with pytest.raises(InputError, match="path"):

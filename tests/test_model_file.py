@@ -79,7 +79,7 @@ KINDS = {
 
 @pytest.mark.filterwarnings("ignore::opelda.inference.TLIWarning")
 @pytest.mark.parametrize("name", KINDS)
-def test_a_loaded_model_is_the_model_and_goes_on_where_it_stopped(tmp_path, name):
+def test_loaded_model_equals_the_saved_one_and_continues_equally(tmp_path, name):
     model = copy.deepcopy(KINDS[name])
     if not hasattr(model, "_state"):
         model.partial_fit(X[:30])
@@ -94,7 +94,7 @@ def test_a_loaded_model_is_the_model_and_goes_on_where_it_stopped(tmp_path, name
     assert same(loaded.partial_fit(counts[-10:]), model.partial_fit(counts[-10:]))
 
 
-def test_a_stream_goes_on_with_its_vocabulary(tmp_path):
+def test_loaded_stream_continues_with_its_vocabulary(tmp_path):
     words = Vocabulary(growing=True, max_features=25)
     whole = made().fit_stream(STREAM, vocabulary=words)
     part = again(made().fit_stream(STREAM[:3], vocabulary=words), tmp_path / "m")
@@ -103,7 +103,7 @@ def test_a_stream_goes_on_with_its_vocabulary(tmp_path):
     assert part.top_words() == whole.top_words()
 
 
-def test_sums_that_differ_from_their_topics_are_refused(tmp_path):
+def test_sums_that_differ_from_their_topics_are_rejected(tmp_path):
     model = TopicModel(2, preset="fast", random_state=0).fit(np.eye(6, dtype=int).repeat(9, 0))
     model._state.weights.sums[1] *= 1.01
     opelda.save(model, tmp_path / "m")
@@ -111,13 +111,13 @@ def test_sums_that_differ_from_their_topics_are_refused(tmp_path):
         opelda.load(tmp_path / "m")
 
 
-def test_sums_come_back_as_they_were(tmp_path):
+def test_drifted_sums_round_trip(tmp_path):
     model = made().fit(X)
     model._state.weights.sums *= 1 + 1e-9  # what thousands of updates do to them
     assert same(again(model, tmp_path / "m"), model)
 
 
-def test_names_of_columns_come_back(tmp_path):
+def test_column_names_round_trip(tmp_path):
     frame = pd.DataFrame(X.toarray(), columns=WORDS)
     loaded = again(made().fit(frame), tmp_path / "m")
     assert loaded.feature_names_in_.tolist() == WORDS
@@ -133,7 +133,7 @@ def test_names_of_columns_come_back(tmp_path):
         opelda.save(made().fit(odd), tmp_path / "m")
 
 
-def test_what_is_the_machine_s_is_not_saved_and_nothing_else_is_lost(tmp_path):
+def test_only_machine_settings_are_not_saved(tmp_path):
     model = made(callbacks=lambda report: None, verbose=1, n_jobs=2, engine="cpu").fit(X)
     loaded = again(model, tmp_path / "m")
     left_out = {"callbacks": None, "verbose": 0, "n_jobs": None, "engine": "cpu"}
@@ -146,7 +146,7 @@ OLD = json.loads((GOLDEN / "presets-1.json").read_text())
 
 
 @cases("name", OLD["models"])
-def test_models_of_before_presets_had_one_meaning_go_on_as_they_did(tmp_path, name):
+def test_models_saved_before_presets_continue_unchanged(tmp_path, name):
     old, more = OLD["models"][name], np.array(OLD["more"])
     (tmp_path / "m").write_bytes(base64.b64decode(old["file"]))
     model = opelda.load(tmp_path / "m")
@@ -163,14 +163,14 @@ def test_models_of_before_presets_had_one_meaning_go_on_as_they_did(tmp_path, na
     np.testing.assert_allclose(model.components_, topics, rtol=1e-3, atol=1e-6)
 
 
-def test_pickle_and_deepcopy_work_too():
+def test_pickle_and_deepcopy_round_trip():
     for model in KINDS.values():
         if hasattr(model, "_state"):
             assert same(pickle.loads(pickle.dumps(model)), model)
             assert same(copy.deepcopy(model), model)
 
 
-def test_what_is_no_model_is_not_saved(tmp_path):
+def test_unsupported_models_are_not_saved(tmp_path):
     class Mine(OnlineOPE):
         pass
 
@@ -283,7 +283,7 @@ EXACT = {"max_loss": None, "max_loss_per_token": 1e-3}
     ],
     ids=str,
 )
-def test_parameters_under_their_old_names(tmp_path, old, today):
+def test_old_parameter_names_are_read(tmp_path, old, today):
     words = Vocabulary(WORDS)
     model = TopicModel(3, n_passes=1, n_sweeps=0, random_state=0).fit(X, vocabulary=words)
     arrays, header = as_parts(model)
@@ -300,7 +300,7 @@ def test_parameters_under_their_old_names(tmp_path, old, today):
 
 
 @pytest.mark.parametrize("engine", ["cpu", "reference"])
-def test_a_file_is_the_same_for_every_engine(tmp_path, engine):
+def test_file_does_not_depend_on_the_engine(tmp_path, engine):
     learned = made(engine=engine, topic_word_prior=0.3).fit(X)
     opelda.save(learned, tmp_path / "m")
     arrays, header, version = _store.read(tmp_path / "m", kind="opelda model", newest=2)
@@ -315,7 +315,7 @@ def test_a_file_is_the_same_for_every_engine(tmp_path, engine):
 
 
 @pytest.mark.parametrize("kind", ["fit", "checkpoint"])
-def test_stop_words_that_no_header_could_hold(tmp_path, kind):
+def test_long_stop_word_lists_round_trip(tmp_path, kind):
     left_out = [f"{number:07}" + "stopped" * 16 for number in range(100_000)]
     words = Vocabulary(["tea", "cup"], tokenizer=Tokenizer(stop_words=left_out))
     texts = [f"tea {left_out[3]} cup", "tea tea"] * 10
@@ -330,7 +330,7 @@ def test_stop_words_that_no_header_could_hold(tmp_path, kind):
     assert np.array_equal(loaded.transform(texts), model.transform(texts))
 
 
-def test_a_short_list_of_stop_words_is_where_earlier_versions_look(tmp_path):
+def test_short_stop_word_list_is_stored_in_the_header(tmp_path):
     words = Vocabulary(["tea", "cup"], tokenizer=Tokenizer(stop_words=["the", "a"]))
     _, header = as_parts(made().fit(["the tea", "a cup"] * 5, vocabulary=words))
     assert header["vocabulary"]["tokenizer"]["stop_words"] == ["a", "the"]
@@ -338,7 +338,7 @@ def test_a_short_list_of_stop_words_is_where_earlier_versions_look(tmp_path):
 
 @pytest.mark.filterwarnings("ignore::opelda.inference.TLIWarning")
 @cases("name", ["OnlineOPE", "MLOPE", "TopicModel", "stream", "matrix prior"])
-def test_a_stored_model_shows_its_topics_without_being_loaded(name, tmp_path):
+def test_stored_model_lists_topics_without_loading(name, tmp_path):
     model = copy.deepcopy(KINDS[name])
     model = model if hasattr(model, "_state") else model.fit(X)
     opelda.save(model, tmp_path / "m")
@@ -357,7 +357,7 @@ def test_a_stored_model_shows_its_topics_without_being_loaded(name, tmp_path):
             np.testing.assert_allclose(row.probabilities, expected.probabilities, rtol=1e-6)
 
 
-def test_reading_the_topics_of_a_file_takes_numpy_alone():
+def test_reading_topics_of_a_file_imports_only_numpy():
     code = (
         "import sys, opelda.learning.persistence._stored_model\n"
         "print({'sklearn', 'scipy', 'polars', 'typer'} & set(sys.modules))"

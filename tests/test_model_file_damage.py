@@ -103,12 +103,12 @@ def check_topics(model):
     assert topics.min() >= 0
 
 
-def test_the_files_that_are_damaged_below_are_whole(tmp_path):
+def test_files_before_damage_are_valid(tmp_path):
     for arrays, header in FILES.values():
         assert not refused(tmp_path, arrays, header)
 
 
-def test_any_byte_that_has_changed_is_noticed(tmp_path):
+def test_any_changed_byte_is_detected(tmp_path):
     whole = write(tmp_path, *FILES["rich"]).read_bytes()
     expected = as_parts(opelda.load(tmp_path / "m"))[1]
     n_noticed = 0
@@ -129,7 +129,7 @@ def test_any_byte_that_has_changed_is_noticed(tmp_path):
 
 
 @pytest.mark.parametrize("where", HEADER, ids="-".join)
-def test_every_header_field_is_needed_and_checked(tmp_path, where):
+def test_every_header_field_is_required_and_validated(tmp_path, where):
     name, *path = where
     since = ("tokenizer", "min_df", "n_docs", "window", "watch")  # some files have none
     missing = [] if path[-1] in since else [MISSING]
@@ -141,7 +141,7 @@ def test_every_header_field_is_needed_and_checked(tmp_path, where):
 
 
 @pytest.mark.parametrize("where", ARRAYS, ids="-".join)
-def test_every_array_is_needed_and_checked(tmp_path, where):
+def test_every_array_is_required_and_validated(tmp_path, where):
     name, key = where
     array = FILES[name][0][key]
     # older files have no coherence, and it may be -1
@@ -160,7 +160,7 @@ def test_every_array_is_needed_and_checked(tmp_path, where):
             assert refused(tmp_path, *mutated_array(name, key, spoiled)) != good, value
 
 
-def test_parts_that_do_not_belong_together(tmp_path):
+def test_inconsistent_parts_are_rejected(tmp_path):
     arrays, header = copy.deepcopy(FILES["rich"])
     parts, header["vocabulary"] = Vocabulary(WORDS[:5]).to_arrays()
     arrays.update({f"vocabulary.{key}": part for key, part in parts.items()})
@@ -206,7 +206,7 @@ def mutated_array(name, key, array):
         ("unheard of", 1, True),
     ],
 )
-def test_absurd_parameters_are_refused_or_harmless(tmp_path, parameter, value, must):
+def test_absurd_parameters_are_rejected_or_harmless(tmp_path, parameter, value, must):
     path = write(tmp_path, *mutated("plain", ("parameters", parameter), value))
     tracemalloc.start()
     try:
@@ -276,7 +276,7 @@ def damaged(data, array):
 
 
 @cases("length", [59, 60, 61, 1000])
-def test_long_values_are_shown_in_sixty_characters(length):
+def test_long_values_are_shortened_to_sixty_characters(length):
     shown = shortened("x" * length)
     assert len(shown) == min(length, 60)
     assert shown.endswith("...") is (length > 60)

@@ -43,7 +43,7 @@ def run(folder, *arguments):
 
 
 @pytest.mark.parametrize("family", ["AF_INET", "AF_INET6"])
-def test_whoever_asks_for_a_socket_is_killed(tmp_path, family):
+def test_opening_a_socket_kills_the_process(tmp_path, family):
     asks = f"import socket; socket.socket(socket.{family})"
     assert run(tmp_path, "-c", asks).returncode == -signal.SIGSYS
     inner = f"import os, sys; os.execv(sys.executable, [sys.executable, '-c', {asks!r}])"
@@ -51,7 +51,7 @@ def test_whoever_asks_for_a_socket_is_killed(tmp_path, family):
     assert run(tmp_path, "-c", "import socket; socket.socketpair()").returncode == 0
 
 
-def test_nothing_asks_for_one(tmp_path):
+def test_library_and_commands_open_no_socket(tmp_path):
     (tmp_path / "docs.txt").write_text("\n".join(TEXTS))
     commands = f"for line in {COMMANDS}:\n    assert main(line.split()) == 0, line"
     done = run(tmp_path, "-c", f"from opelda.cli import main\n{LIBRARY}\n{commands}")

@@ -11,7 +11,7 @@ from packaging.utils import canonicalize_name
 ROOT = Path(__file__).parents[1]
 
 
-def test_hosted_tests_make_what_ci_makes():
+def test_hosted_ci_runs_the_same_make_targets():
     [stages] = re.findall(
         r"^test-all: (.*\n(?:\t.*\n)+)", (ROOT / "Makefile").read_text(), re.MULTILINE
     )
@@ -24,7 +24,7 @@ def test_hosted_tests_make_what_ci_makes():
     assert targets == set(listed.split(", "))
 
 
-def test_whatever_ci_installs_has_a_version():
+def test_ci_dependencies_are_pinned():
     lines = (ROOT / ".ci/constraints.txt").read_text().splitlines()
     pins = [Requirement(line) for line in lines if not line.startswith("#")]
     versions = {}
@@ -42,27 +42,27 @@ def test_whatever_ci_installs_has_a_version():
         assert requirement.specifier.contains(versions[canonicalize_name(requirement.name)])
 
 
-def test_workflows_make_what_there_is():
+def test_workflows_use_existing_make_targets():
     makefile = (ROOT / "Makefile").read_text()
     for workflow in (ROOT / ".github/workflows").iterdir():
         for target in re.findall(r"run: make ([\w-]+)", workflow.read_text()):
             assert re.search(rf"^{target}:", makefile, re.MULTILINE), f"{workflow.name}: {target}"
 
 
-def test_the_address_is_written_in_one_place():
+def test_address_is_written_in_one_place():
     """Whoever forks or moves the project changes a line."""
     files = [ROOT / name for name in ("README.md", "CITATION.cff", "SECURITY.md", "Makefile")]
     files += [*(ROOT / "docs").rglob("*.md"), *(ROOT / ".github").rglob("*.*")]
     assert [path.name for path in files if "github.com/opelda" in path.read_text()] == []
 
 
-def test_links_of_these_files_lead_somewhere():
+def test_links_of_project_files_resolve():
     for page in ("SECURITY.md", "CONTRIBUTING.md", "CODE_OF_CONDUCT.md"):
         for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", (ROOT / page).read_text()):
             assert (ROOT / link).exists(), f"{page}: {link}"
 
 
-def test_an_index_of_packages_shows_links_that_lead_somewhere():
+def test_links_shown_by_a_package_index_resolve():
     """The long description is README; links of either are found by another rule than it uses."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     [entry] = project["tool"]["dynamic-metadata"]

@@ -14,7 +14,7 @@ BUILD = "from scikit_build_core.build import build_sdist; build_sdist('dist')"
 
 
 @pytest.mark.skipif(not (ROOT / ".git").exists(), reason="the files are those that git knows")
-def test_the_same_files_make_the_same_bytes(tmp_path):
+def test_sdist_is_reproducible(tmp_path):
     listed = subprocess.run(
         ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout.splitlines()

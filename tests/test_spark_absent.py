@@ -15,7 +15,7 @@ from tests.cases import cases
 
 
 @pytest.mark.parametrize("make", [list, iter])
-def test_the_checkpoint_of_another_stream_is_refused(make, tmp_path):
+def test_checkpoint_of_another_stream_is_rejected(make, tmp_path):
     """As `learn` looks at a folder before its first micro-batch."""
     model = TopicModel(2, random_state=0)
     model.fit_stream(make(["tea cup"] * 9), checkpoint=tmp_path)
@@ -47,7 +47,7 @@ for name in dir(opelda.spark):
 
 
 @pytest.mark.parametrize(("missing", "n_needing"), [("pyspark", 5), ("pyarrow", 3)])
-def test_without_pyspark_it_says_how_to_install_it(missing, n_needing):
+def test_missing_pyspark_error_explains_installation(missing, n_needing):
     command = [sys.executable, "-W", "ignore", "-c", HIDING.format(missing=missing)]
     run = subprocess.run(command, capture_output=True, text=True, check=True)
     said = run.stdout.splitlines()
@@ -97,6 +97,6 @@ def test_failures_of_executors_are_explained(text, kind, sentence):
 
 
 @pytest.mark.parametrize("text", ["No module named 'theirs'", "anything else"])
-def test_other_failures_stay_as_they_are(text):
+def test_other_errors_are_unchanged(text):
     with pytest.raises(RuntimeError, match=text), explained():
         raise RuntimeError(f"{FAILED}ModuleNotFoundError: {text}")

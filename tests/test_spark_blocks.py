@@ -82,7 +82,7 @@ def test_vectors_are_unwrapped(seed, fractions):
         assert np.array_equal(found.toarray(), unwrapped(some))
 
 
-def test_vectors_that_cannot_be_counts():
+def test_vectors_with_bad_counts_are_rejected():
     sizes = pa.array([vector(np.ones(3), True), vector(np.ones(4), False)], VECTOR)
     with pytest.raises(InputError, match="has 4 entries where 3 words are expected"):
         _blocks.counts_of_vectors(sizes, 3)
@@ -207,7 +207,7 @@ def record_of(row):
 
 
 @given(SEEDS, st.lists(st.integers(0, 30), max_size=4), st.booleans(), st.booleans())
-def test_parts_are_swept_to_the_bytes_of_all(seed, cuts, fractions, remembers):
+def test_swept_parts_equal_the_whole(seed, cuts, fractions, remembers):
     """Documents in any order and any parts, through the rows of tables, sweep after sweep.
 
     Whether or not the worker that sweeps a part has swept it before.

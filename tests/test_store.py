@@ -59,7 +59,7 @@ def same(read, arrays):
 
 
 @given(arrays=ARRAYS, header=st.dictionaries(TEXT, JSON, max_size=4))
-def test_what_is_written_comes_back(tmp_path, arrays, header):
+def test_written_arrays_and_header_round_trip(tmp_path, arrays, header):
     save(tmp_path / "m", arrays, header)
     found, said, version = load(tmp_path / "m")
     assert same(found, arrays)
@@ -82,7 +82,7 @@ def test_strided_arrays_and_separate_results(tmp_path):
     assert same(load(tmp_path / "m")[0], arrays)
 
 
-def test_same_content_same_bytes(tmp_path):
+def test_equal_content_gives_identical_bytes(tmp_path):
     code = f"""
 import sys, numpy as np
 from opelda import _store
@@ -97,7 +97,7 @@ _store.write(sys.argv[1], dict(pairs), {{'x': 1}}, kind={KIND!r}, version=1)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="file modes")
-def test_mode_is_that_of_the_replaced_file_and_links_are_followed(tmp_path):
+def test_replaced_file_keeps_its_mode_and_links_are_followed(tmp_path):
     for mask, mode in ((0o022, 0o644), (0o077, 0o600)):
         old = os.umask(mask)
         save(tmp_path / f"m{mode:o}")
@@ -116,7 +116,7 @@ def test_mode_is_that_of_the_replaced_file_and_links_are_followed(tmp_path):
 
 @cases("error", [OSError(28, "No space"), KeyboardInterrupt(), MemoryError()])
 @cases("step", ["open", "asarray", "fsync", "replace"])
-def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch, step, error):
+def test_failed_write_leaves_only_the_old_file(tmp_path, monkeypatch, step, error):
     before = small_file(tmp_path / "m")
 
     def fail(*_):
@@ -132,7 +132,7 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch, s
     assert os.listdir(tmp_path) == ["m"]
 
 
-def test_places_that_cannot_be_written_or_read(tmp_path):
+def test_unwritable_and_unreadable_paths_are_reported(tmp_path):
     (tmp_path / "file").write_text("x")
     places = {
         tmp_path: "is not a file",
@@ -158,7 +158,7 @@ def test_places_that_cannot_be_written_or_read(tmp_path):
 
 
 @cases("letter", ["x", "é", "😀"])
-def test_the_longest_name_there_may_be(tmp_path, monkeypatch, letter):
+def test_longest_file_name(tmp_path, monkeypatch, letter):
     longest = os.pathconf(tmp_path, "PC_NAME_MAX")
     name = letter * (longest // len(letter.encode()))
     save(tmp_path / name, header={"a": 1})
@@ -192,7 +192,7 @@ for number in range(1, 10**9):
 
 @pytest.mark.skipif(os.name != "posix", reason="SIGKILL")
 @pytest.mark.parametrize("step", ["asarray", "fsync", "replace", "after", *["random"] * 3])
-def test_a_killed_writer_leaves_a_whole_file(tmp_path, step):
+def test_killed_writer_leaves_a_whole_file(tmp_path, step):
     save(tmp_path / "m", {"a": np.zeros(3)}, {"number": 0})
     command = [sys.executable, "-c", CHILD, tmp_path / "m", step]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as child:
@@ -211,7 +211,7 @@ def test_a_killed_writer_leaves_a_whole_file(tmp_path, step):
     assert os.listdir(tmp_path) == ["m"]
 
 
-def test_sweep_takes_nothing_else(tmp_path, monkeypatch):
+def test_sweep_rejects_other_arguments(tmp_path, monkeypatch):
     stale, folder = ".m.0123456789abcdef.tmp", ".m.0000000000000000.tmp"
     kept = ["m", ".m.tmp", ".m.x.0123456789abcdef.tmp", ".mm.0123456789abcdef.tmp", stale + "x"]
     for name in [*kept, stale]:
@@ -246,7 +246,7 @@ def test_sweep_takes_nothing_else(tmp_path, monkeypatch):
         ({"a": np.array([None])}, {}, "'a' has type object"),
     ],
 )
-def test_what_cannot_be_written(tmp_path, arrays, header, why):
+def test_unsupported_values_are_rejected(tmp_path, arrays, header, why):
     with pytest.raises(InputError, match=why):
         save(tmp_path / "m", arrays, header)
     assert os.listdir(tmp_path) == []

@@ -44,7 +44,7 @@ HOSTILE = {
 
 
 @cases("name", HOSTILE)
-def test_hostile_files_are_refused_in_one_sentence(tmp_path, monkeypatch, name):
+def test_hostile_files_are_rejected_in_one_sentence(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     Path("m").write_bytes(HOSTILE[name])
     said = r"^'m' is (damaged or )?not an opelda test file( \(.*|; give the path of one)\.$"
@@ -53,14 +53,14 @@ def test_hostile_files_are_refused_in_one_sentence(tmp_path, monkeypatch, name):
     assert os.listdir() == ["m"]
 
 
-def test_a_newer_file_asks_for_an_upgrade(tmp_path):
+def test_newer_file_version_asks_for_an_upgrade(tmp_path):
     (tmp_path / "m").write_bytes(made(version="2", dtype="BF16", shape=[2]))
     with pytest.raises(ModelFileError, match=r"newer opelda .*upgrade"):
         load(tmp_path / "m")
 
 
 @pytest.mark.parametrize("n_cases", [600, pytest.param(100_000, marks=pytest.mark.heavy)])
-def test_damaged_files_are_refused_or_plausible(tmp_path, n_cases):
+def test_damaged_files_are_rejected_or_plausible(tmp_path, n_cases):
     path, whole = tmp_path / "m", small_file(tmp_path / "m")
     for case in range(n_cases):
         data = bytearray(whole[:case])  # first cut at every place, then changed here and there

@@ -13,12 +13,12 @@ WHEELS = sorted((ROOT / "dist").glob("opelda-*.whl"))
 
 @pytest.mark.skipif(not WHEELS, reason="`make wheels` makes them")
 @pytest.mark.parametrize("wheel", WHEELS, ids=str)
-def test_wheels_are_as_small_as_it_says(wheel):
+def test_wheel_size_is_as_stated(wheel):
     [megabytes] = re.findall(r"A wheel has at most (\d+\.\d) MB", PAGE)
     assert wheel.stat().st_size < float(megabytes) * 1e6
 
 
-def test_no_more_packages_come_with_it_than_it_says():
+def test_number_of_dependencies_is_as_stated():
     [most] = re.findall(r"at most (\d+) packages come with it", PAGE)
     assert len(required("opelda") - {"opelda"}) <= int(most)
 
@@ -38,7 +38,7 @@ def said_of_itself(name):
     return families(facts.get("License-Expression") or " ".join(classes) or facts["License"][:40])
 
 
-def test_licences_are_those_it_lists():
+def test_listed_licences_are_correct():
     table = PAGE.partition("## Licences")[2]
     listed = {
         name: families(licence)

@@ -42,7 +42,7 @@ DAMAGE = {
 
 
 @cases("kind", DAMAGE)
-def test_what_is_damaged_is_not_used(data, tmp_path, kind):
+def test_damaged_cache_entries_are_not_used(data, tmp_path, kind):
     kept = RunCache(tmp_path, data, SETTINGS)
     run = Run("", measured, {"size": 2})
     kept.write(run, ROWS)
@@ -56,7 +56,7 @@ def test_what_is_damaged_is_not_used(data, tmp_path, kind):
     assert path.read_bytes() == whole
 
 
-def test_no_nan_is_ever_kept(data, tmp_path):
+def test_nan_is_never_cached(data, tmp_path):
     kept = RunCache(tmp_path / "runs", data, SETTINGS)
     run = Run("", measured, {"size": 1})
     with pytest.raises(ValueError, match="JSON"):

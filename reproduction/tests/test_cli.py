@@ -88,7 +88,7 @@ def test_all_experiments(run, tmp_path):
             assert f"  {verdict}\n" in out
 
 
-def test_the_help_tells_the_papers_settings(run, capsys):
+def test_help_states_the_papers_settings(run, capsys):
     assert {option.parameter for option in SETTINGS} == set(Settings.names()) - {"quick"}
     for option in SETTINGS:
         paper = getattr(Settings(), option.parameter)
@@ -131,7 +131,7 @@ def test_options_reach_the_experiments(run, about):
     assert found["runs"] == 2 * len(WITH_TOPICS) + 1
 
 
-def test_without_quick_the_settings_are_the_papers(run, about, texts):
+def test_default_settings_are_the_papers(run, about, texts):
     few = ("--test-docs", 20, "--passes", 1, "--iterations", 2, "--splits", 1)
     code, _, err = run("learning-time", "--data", "t.txt", "-o", "o", *few)
     assert code == 0, err
@@ -221,7 +221,7 @@ MISTAKES = {
 
 
 @cases("name", MISTAKES)
-def test_a_mistake_is_one_sentence(run, tmp_path, texts, split_folder, name):
+def test_bad_commands_print_one_sentence(run, tmp_path, texts, split_folder, name):
     (tmp_path / "other.txt").write_text("nothing known\n" * 9)
     sparse.save_npz(tmp_path / "c.npz", sparse.csr_array(np.eye(4)))
     args, said = MISTAKES[name]
@@ -235,7 +235,7 @@ def test_a_mistake_is_one_sentence(run, tmp_path, texts, split_folder, name):
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_what_is_unexpected_is_one_sentence_and_a_traceback_where_it_is_wanted(run, monkeypatch):
+def test_unexpected_error_is_one_sentence_or_a_traceback_with_debug(run, monkeypatch):
     def broken(*args, **options):
         raise ZeroDivisionError("division by zero")
 
@@ -246,7 +246,7 @@ def test_what_is_unexpected_is_one_sentence_and_a_traceback_where_it_is_wanted(r
     assert "Traceback" in run("learning-time", *SMALL, "-o", "o", "--debug")[2]
 
 
-def test_an_interrupted_command_goes_on(run, monkeypatch):
+def test_interrupted_command_resumes(run, monkeypatch):
     original, done_before = curves.learning_curve, []
 
     @wraps(original)

@@ -47,7 +47,7 @@ def test_documents_are_learned_from_or_tested_on(n_docs, n_short, share, seed, p
         assert np.array_equal(held_out.sum(axis=1), wanted)
 
 
-def test_seeds_choose_the_documents_and_the_splits():
+def test_seeds_determine_documents_and_splits():
     X = numbered(400)
     settings = Settings(n_test=100, n_splits=2)
     first, again = (prepare(X, settings, label="") for _ in range(2))
@@ -57,14 +57,14 @@ def test_seeds_choose_the_documents_and_the_splits():
     assert not np.array_equal(first.splits[0][0].toarray(), first.splits[1][0].toarray())
 
 
-def test_too_few_documents():
+def test_too_few_documents_are_rejected():
     X = numbered(10, n_short=8)
     assert prepare(X, Settings(n_test=9), label="").train.shape[0] == 5
     with pytest.raises(InputError, match=r"10 documents .* 10 are to be set aside"):
         prepare(X, Settings(n_test=10), label="")
 
 
-def test_splits_that_are_given():
+def test_given_splits_are_used():
     X = numbered(20)
     ready = [(X[:5], X[5:10]), (X[5:10], X[:5])]
     data = prepare(X, Settings(n_test=1000), label="", splits=ready)
@@ -86,7 +86,7 @@ def test_documents_without_words_are_left_out_beside_given_splits():
     assert np.array_equal(data.train.toarray(), zeros.toarray()[1:])
 
 
-def test_a_fraction_is_a_token_to_split():
+def test_fractional_counts_are_split_as_tokens():
     X = np.array([[0.5, 0.5, 0.0], [1.5, 0.0, 0.0], [0.0, 0.9, 0.0], [1.0, 0.0, 0.0]])
     with pytest.raises(InputError, match="There are 2 documents of at least two words"):
         prepare(X, Settings(n_test=2), label="")
@@ -98,7 +98,7 @@ def test_a_fraction_is_a_token_to_split():
 
 @cases("X", [np.zeros((0, 3)), np.zeros((4, 3))])
 @cases("splits", [None, [([[1, 0, 0]], [[0, 1, 0]])]])
-def test_nothing_to_learn_from(X, splits):
+def test_empty_collections_are_rejected(X, splits):
     with pytest.raises(InputError, match="no documents with words"):
         prepare(X, Settings(n_test=1), label="", splits=splits)
 
@@ -115,7 +115,7 @@ ODD_SPLITS = {
 
 
 @cases("kind", ODD_SPLITS)
-def test_odd_splits(kind):
+def test_inconsistent_splits_are_rejected(kind):
     splits, message = ODD_SPLITS[kind]
     with pytest.raises(InputError, match=message):
         prepare(numbered(20), Settings(), label="", splits=splits)
@@ -142,7 +142,7 @@ def test_small_settings_keep_what_is_given():
         "n_jobs": [0, 1.5, "2"],
     }.items(),
 )
-def test_numbers_have_their_limits(name, values):
+def test_out_of_range_settings_are_rejected(name, values):
     for value in values:
         with pytest.raises(InputError, match=name):
             Settings(**{name: value})
@@ -150,11 +150,11 @@ def test_numbers_have_their_limits(name, values):
 
 @cases("name", Settings.WHOLE)
 @cases("value", [-1, 1.5, True, None, "3"])
-def test_whole_numbers_are_whole(name, value):
+def test_bad_integer_settings_are_rejected(name, value):
     with pytest.raises(InputError, match=name):
         Settings(**{name: value})
 
 
-def test_a_method_to_score_with():
+def test_unknown_scoring_method_is_rejected():
     with pytest.raises(InputError, match="'magic' to score with"):
         Settings(scoring="magic")

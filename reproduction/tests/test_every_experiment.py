@@ -19,7 +19,7 @@ def data():
     return prepare(generate(120, n_words=30, n_topics=3).X, SETTINGS, label="generated")
 
 
-def test_mistakes(data, tmp_path):
+def test_bad_arguments_are_rejected(data, tmp_path):
     with pytest.raises(InputError, match="no experiment 'magic'"):
         reproduce("magic", data, tmp_path)
     (tmp_path / "file").write_text("")
@@ -29,7 +29,7 @@ def test_mistakes(data, tmp_path):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_experiment_is_what_its_name_says(name, data):
+def test_every_experiment_matches_its_name(name, data):
     found = find_experiment(name)
     assert found.name == name
     assert found.title
@@ -43,7 +43,7 @@ def test_every_experiment_is_what_its_name_says(name, data):
 
 
 @cases("name", NAMES)
-def test_the_papers_number_is_a_name_too(name):
+def test_paper_numbers_are_names(name):
     found = find_experiment(name)
     numbered = re.match(r"(Figure|Table) (\d)", found.place)
     if numbered:
@@ -52,13 +52,13 @@ def test_the_papers_number_is_a_name_too(name):
         assert find_experiment(f"{kind}-{number}") is found
 
 
-def test_the_papers_figures_and_its_table_are_all_there():
+def test_every_figure_and_table_of_the_paper_has_an_experiment():
     names = [f"figure-{n}" for n in range(1, 6)] + ["table-1"]
     assert len({find_experiment(name).name for name in names}) == 6
 
 
 @cases("name", ["figure-6", "table-2", "figure", "section-5", "", "Figure 3"])
-def test_an_unknown_name_gets_the_list(name):
+def test_unknown_name_lists_the_known_ones(name):
     with pytest.raises(InputError) as caught:
         find_experiment(name)
     told = str(caught.value)

@@ -85,7 +85,7 @@ def kept_files(tmp_path):
     return sorted((tmp_path / "out" / "runs").iterdir())
 
 
-def test_what_is_done_is_not_done_again(reproduce, tmp_path):
+def test_cached_runs_are_not_repeated(reproduce, tmp_path):
     first = reproduce(made(1, 2, 3))
     assert len(CALLS) == 3
     assert (first.n_runs, first.n_cached) == (3, 0)
@@ -98,7 +98,7 @@ def test_what_is_done_is_not_done_again(reproduce, tmp_path):
     assert len(kept_files(tmp_path)) == 3
 
 
-def test_more_seeds_use_the_runs_of_fewer(reproduce):
+def test_more_seeds_reuse_cached_runs(reproduce):
     per_seed = replace(
         made(),
         runs=lambda settings, data: [
@@ -113,7 +113,7 @@ def test_more_seeds_use_the_runs_of_fewer(reproduce):
     assert CALLS == []
 
 
-def test_other_code_runs_anew(reproduce, monkeypatch):
+def test_changed_code_invalidates_the_cache(reproduce, monkeypatch):
     reproduce(made(1))
     monkeypatch.setattr("reproduction.results.sources_hash", lambda package: "other")
     reproduce(made(1))
@@ -121,7 +121,7 @@ def test_other_code_runs_anew(reproduce, monkeypatch):
 
 
 @cases("failure", [KeyboardInterrupt(), InputError("No."), ValueError("no")])
-def test_what_was_done_before_a_failure_is_kept(reproduce, tmp_path, failure):
+def test_runs_before_a_failure_are_kept(reproduce, tmp_path, failure):
     FAILURES[3] = failure
     with pytest.raises(type(failure)):
         reproduce(made(1, 2, 3, 4))
@@ -135,7 +135,7 @@ def test_what_was_done_before_a_failure_is_kept(reproduce, tmp_path, failure):
     assert [row["size"] for row in found.rows] == [1, 2, 3, 4]
 
 
-def test_an_interrupted_write_leaves_nothing(reproduce, tmp_path, monkeypatch):
+def test_interrupted_write_leaves_nothing(reproduce, tmp_path, monkeypatch):
     def stop(source, target):
         raise KeyboardInterrupt
 
@@ -146,7 +146,7 @@ def test_an_interrupted_write_leaves_nothing(reproduce, tmp_path, monkeypatch):
     assert kept_files(tmp_path) == []
 
 
-def test_the_files_say_the_same(reproduce, data):
+def test_written_files_agree(reproduce, data):
     found = reproduce(made(1, 2, 5, draw=draw))
     files = {path.name: path for path in found.files}
     assert all(path.parent.name == "made" for path in found.files)

@@ -28,7 +28,7 @@ def test_the_published_shape(shape, monkeypatch, seed):
     assert (np.diff(X.indices.astype(np.int64))[same_row] > 0).all()
 
 
-def test_fewer_documents_are_the_first_of_more(monkeypatch):
+def test_smaller_collections_are_prefixes_of_larger_ones(monkeypatch):
     monkeypatch.setattr(module, "BLOCK", 40)
     whole = generated("small", 130, seed=3).toarray()
     for n_docs in (1, 39, 40, 41, 120):
@@ -38,7 +38,7 @@ def test_fewer_documents_are_the_first_of_more(monkeypatch):
 
 
 @given(st.sampled_from(sorted(SHAPES)), st.integers(1, 2**31 - 1))
-def test_names_say_shape_and_number(shape, n_docs):
+def test_names_contain_shape_and_number(shape, n_docs):
     assert parse(f"generated:{shape}:{n_docs}") == (shape, n_docs)
     assert parse(f"generated:{shape}") == (shape, SHAPES[shape].n_docs)
 
@@ -50,7 +50,7 @@ def test_names_say_shape_and_number(shape, n_docs):
         "nyt:" + "1" * 5000,
     ],
 )
-def test_odd_names(name):
+def test_bad_collection_names_are_rejected(name):
     with pytest.raises(InputError, match="generated:"):
         parse(f"generated:{name}")
 
@@ -82,7 +82,7 @@ def folder(tmp_path):
 
 
 @pytest.mark.parametrize("first_id", [0, 1])
-def test_splits_are_read_as_they_stand(folder, counts, first_id):
+def test_splits_are_read_unchanged(folder, counts, first_id):
     X, others = counts
     rng = np.random.default_rng(1)
     written = [write_split(folder, X, rng, f"test_{n}", first_id) for n in range(3)]
@@ -96,7 +96,7 @@ def test_splits_are_read_as_they_stand(folder, counts, first_id):
 
 
 @pytest.mark.parametrize(("first_id", "word"), [(0, 0), (1, 199)])
-def test_a_word_at_the_edge_decides_alone(folder, counts, first_id, word):
+def test_edge_word_determines_the_first_id(folder, counts, first_id, word):
     X, others = counts
     X[3, word] = 2
     write_split(folder, X, np.random.default_rng(1), "a", first_id)
@@ -108,7 +108,7 @@ def test_a_word_at_the_edge_decides_alone(folder, counts, first_id, word):
 
 
 @pytest.mark.parametrize("first_id", [0, 1])
-def test_one_word_too_many_has_no_first_number(folder, counts, first_id):
+def test_word_ids_beyond_the_vocabulary_are_rejected(folder, counts, first_id):
     X, _ = counts
     X[3, 0] = X[4, -1] = 2
     write_split(folder, X, np.random.default_rng(1), "a", 1)
@@ -117,7 +117,7 @@ def test_one_word_too_many_has_no_first_number(folder, counts, first_id):
         read_split_files(folder).splits(first_id)
 
 
-def test_what_is_missing_is_named(folder, counts):
+def test_missing_parts_are_named(folder, counts):
     with pytest.raises(InputError, match="NAME_part_1"):
         read_split_files(folder / "gone")
     X, _ = counts
@@ -138,7 +138,7 @@ def test_what_is_missing_is_named(folder, counts):
 
 
 @cases("at_once", [700, 8192, 9000, 30_000])
-def test_a_stream_of_parts_is_the_whole_collection(at_once):
+def test_parts_of_any_size_equal_the_whole_collection(at_once):
     parts = list(module.drawn("small", 20_000, 3, at_once))
     assert [part.shape[0] for part in parts[:-1]] == [at_once] * (len(parts) - 1)
     whole = generated("small", 20_000, 3)

@@ -52,7 +52,7 @@ def rows_of(seconds, n_batches=20, seed=0):
     ]
 
 
-def test_every_method_has_every_batch_once_and_none_is_always_first(measured):
+def test_methods_alternate_over_every_batch(measured):
     rows, shares = measured
     assert Counter((row["method"], row["batch"]) for row in rows) == Counter(
         (name, batch) for name in METHODS for batch in (1, 2, 3, 4)
@@ -77,7 +77,7 @@ def test_batches_are_the_collection_in_full_batches(data, measured):
         assert len(same) == 1
 
 
-def test_time_is_that_of_inference_alone(data, monkeypatch):
+def test_time_excludes_all_but_inference(data, monkeypatch):
     told = iter(range(1, 100))  # seconds, as the learners report them
 
     class Reported(module.History):
@@ -91,7 +91,7 @@ def test_time_is_that_of_inference_alone(data, monkeypatch):
 
 
 @cases("name", METHODS)
-def test_learners_are_the_papers(data, name):
+def test_learners_equal_the_papers(data, name):
     mine = module._learner(name, SETTINGS.changed(n_jobs=2), 5, 120)
     assert mine.engine.n_threads == 1
     theirs = new_learner(f"Online-{name}", SETTINGS, 5, population=120, n_jobs=1)

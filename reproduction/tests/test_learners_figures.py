@@ -78,7 +78,7 @@ def test_how_many_times_faster_to_the_same_level(cgs, cvb0, vb, outcome):
     assert "Streaming-VB more than 999x" in verdict.why
 
 
-def test_seconds_are_means_over_seeds_and_a_lucky_seed_is_not_enough():
+def test_seconds_are_means_over_seeds():
     rows = way("ML-OPE", -7.0) + way("ML-OPE", -7.5, seed=1) + way("Online-OPE", -9.0)
     assert learning_time.seconds_to(rows, -8.0) == {"ML-OPE": 1.5}
     assert learning_time.seconds_to(rows, -7.5) == {"ML-OPE": 3.0}
@@ -101,7 +101,7 @@ def test_the_best_is_ahead_by_more_than_seeds_differ(online, outcome):
     ("kept", "outcome"),
     [(-9.1, "reproduced"), (-9.01, "partly"), (-8.99, "partly"), (-8.5, "not reproduced")],
 )
-def test_the_worst_is_judged_in_the_papers_form(kept, outcome):
+def test_worst_learner_is_judged_by_the_papers_claim(kept, outcome):
     streaming = ("Streaming-OPE, start kept", "Streaming-VB, start kept")
     rows = [row for row in ways(Streaming_OPE=-7.0) if row["learner"] not in streaming]
     rows += way(streaming[0], kept) + way(streaming[1], -9.0)
@@ -119,7 +119,7 @@ def test_the_most_coherent(npmi, outcome):
 
 
 @pytest.mark.parametrize("judge", [learning_time.judge, learning_documents.judge])
-def test_too_little_is_no_verdict(judge):
+def test_too_little_data_gets_no_verdict(judge):
     assert set(outcomes(judge([]))) == {"not tested"}
     for name in SEVEN:
         assert set(outcomes(judge(way(name, -8.0)))) == {"not tested"}
@@ -136,7 +136,7 @@ def test_runs(settings):
     assert {figure.EXPERIMENT.runs for figure in (learning_time, learning_documents)} == {curves}
 
 
-def test_word_frequencies_are_what_topics_must_beat():
+def test_topics_must_beat_word_frequencies():
     """Measured as one topic, drawn as a line, and no claim holds of learners that are behind."""
     settings = Settings.small(n_topics=3, n_test=50)
     data = prepare(generate(300, n_words=40, n_topics=3).X, settings, label="generated")
@@ -156,7 +156,7 @@ def test_word_frequencies_are_what_topics_must_beat():
     ]
 
 
-def test_points_are_means_over_seeds_in_order():
+def test_points_are_sorted_means_over_seeds():
     rows = way("ML-OPE", -7.0)[::-1] + way("ML-OPE", -8.0, slow=3.0, seed=1)
     found = curve(rows, "ML-OPE")
     assert [row["documents"] for row in found] == [100, 200, 300]

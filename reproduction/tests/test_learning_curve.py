@@ -27,7 +27,7 @@ def quiet(share):
 
 
 @given(st.integers(1, 400), st.integers(1, 500), st.integers(1, 6), st.integers(2, 30))
-def test_looks_are_at_the_ends_of_batches(n_docs, batch_size, n_passes, n_points):
+def test_measurements_are_at_batch_ends(n_docs, batch_size, n_passes, n_points):
     found = looks(n_docs, batch_size, n_passes, n_points)
     last = n_docs * n_passes
     within = {seen % n_docs for seen in found}
@@ -41,7 +41,7 @@ def test_looks_are_at_the_ends_of_batches(n_docs, batch_size, n_passes, n_points
 
 
 @given(st.integers(1, 400), st.integers(1, 500), st.integers(1, 6), st.integers(2, 30))
-def test_looks_are_spread_evenly(n_docs, batch_size, n_passes, n_points):
+def test_measurements_are_evenly_spaced(n_docs, batch_size, n_passes, n_points):
     """No end of a batch is nearer to where one would look than the look that is taken."""
     found = looks(n_docs, batch_size, n_passes, n_points)
     ends = [d for d in range(1, n_docs * n_passes + 1) if d % n_docs % batch_size == 0]
@@ -64,7 +64,7 @@ CLASSES = {
 
 
 @pytest.mark.parametrize("name", SEVEN)
-def test_the_last_look_is_a_fit_scored(data, name):
+def test_last_measurement_equals_a_scored_fit(data, name):
     rows = learning_curve(data, SETTINGS, quiet, learner=name, seed=5, n_points=3)
     model = CLASSES[name](
         4, batch_size=60, n_iter=8, n_passes=3, learning_decay=0.9, learning_offset=1.0,
@@ -109,7 +109,7 @@ def coherences(occurs, topics):
     return found
 
 
-def test_looking_changes_nothing_but_the_number_of_rows(data):
+def test_more_measurements_only_add_rows(data):
     often, seldom, once = (
         learning_curve(data, SETTINGS, quiet, learner="Online-OPE", seed=0, n_points=n)
         for n in (12, 2, 1)
@@ -122,7 +122,7 @@ def test_looking_changes_nothing_but_the_number_of_rows(data):
             assert without_times(kept[row["documents"]]) == without_times(row)
 
 
-def test_times_add_up_and_passes_are_told(data):
+def test_times_are_cumulative_and_passes_recorded(data):
     told = []
     rows = learning_curve(data, SETTINGS, told.append, learner="Streaming-VB", seed=0, n_points=9)
     assert [row["documents"] for row in rows] == sorted(row["documents"] for row in rows)

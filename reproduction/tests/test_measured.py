@@ -33,7 +33,7 @@ def measured():
 
 
 @cases("name", NAMES)
-def test_few_updates_get_no_verdict(measured, name):
+def test_too_few_updates_get_no_verdict(measured, name):
     verdicts = find_experiment(name).judge(measured[name])
     assert {verdict.outcome for verdict in verdicts} == {"not tested"}
     judged_by_topics = verdicts[-1:] if name == "methods-table" else verdicts
@@ -41,7 +41,7 @@ def test_few_updates_get_no_verdict(measured, name):
 
 
 @cases("name", NAMES)
-def test_as_many_as_it_takes_get_one(measured, name):
+def test_enough_updates_get_a_verdict(measured, name):
     """The same rows, as if they came of more updates."""
     rows = [row | {"updates": 20} for row in measured[name] if "updates" in row]
     if name == "inference-time":
@@ -50,7 +50,7 @@ def test_as_many_as_it_takes_get_one(measured, name):
     assert not any(FEW in verdict.why for verdict in find_experiment(name).judge(rows))
 
 
-def test_mini_batches_too_large_are_left_out_of_their_sweep():
+def test_too_large_batches_are_left_out_of_the_sweep():
     lpp = {100: -8.0, 500: -7.5, 1000: -7.0, 5000: -9.0}
     rows = [
         {"learner": learner, "parameter": "batch_size", "value": float(size), "as_set": False}

@@ -101,7 +101,7 @@ def recorded(monkeypatch, takes):
     return calls, {name: seconds for name, (seconds, _) in found.items()}
 
 
-def test_methods_take_turns_and_the_least_time_counts(monkeypatch):
+def test_methods_alternate_and_the_minimum_time_counts(monkeypatch):
     calls, found = recorded(monkeypatch, {"a": [3.0, 1.0, 2.0], "b": [0.5, 4.0, 0.75]})
     assert found == {"a": 1.0, "b": 0.5}
     assert calls == [("a", 1), ("b", 1)] + 3 * [("a", 3), ("b", 3)]
@@ -122,13 +122,13 @@ def test_times_of_one_size():
             assert row["iterations"] == SETTINGS.n_iter  # none stops early
 
 
-def test_an_inverse_is_timed_while_it_is_not_remembered():
+def test_inverse_is_timed_without_its_cache():
     topics = draw_documents(1, Size(12, 30, 1, 300), 12345)[0]
     first, again = seconds_to_invert(topics), seconds_to_invert(topics)
     assert first > 10 * again >= 0  # linear programs, and none
 
 
-def test_tli_is_left_out_where_it_would_take_minutes(monkeypatch):
+def test_tli_is_left_out_if_too_slow(monkeypatch):
     monkeypatch.setattr(measuring, "MOST_PROGRAMS", 100)
     arguments = {"part": "K", "sizes": [[5, 4, 1, 9]], "documents": [2, 1], "repeats": 1}
     rows = iteration_times(None, SETTINGS, lambda share: None, **arguments)
@@ -155,7 +155,7 @@ def test_memory_is_what_the_arrays_must_take():
 
 
 @cases("name", ["VB", "OPE", FLAT, "CCCP", "TLI"])
-def test_quality_by_plain_arithmetic(name, data, reached):
+def test_quality_equals_explicit_arithmetic(name, data, reached):
     row = next(row for row in reached if row["method"] == name)
     topics = new_learner("Online-OPE", SETTINGS, 3, n_passes=1).fit(data.train).components_
     topics = np.asarray(topics, float)
@@ -204,7 +204,7 @@ def test_how_often_tli_fell_back_is_in_its_note():
     assert fallen_back([new_row("quality", "TLI", 0, note=measuring.LEFT_OUT)]) == 0
 
 
-def test_tli_gets_frequent_words_where_all_are_too_many(data, monkeypatch):
+def test_tli_uses_frequent_words_of_large_vocabularies(data, monkeypatch):
     n_frequent = 8
     for module in (measuring, quality_module):
         monkeypatch.setattr(module, "MOST_PROGRAMS", 8**3 * n_frequent)

@@ -149,7 +149,7 @@ def test_how_cheap_an_iteration_is(seconds, outcome):
     ("ope", "plain", "outcome"),
     [(1, 9, "reproduced"), (9, 1, "partly"), (9, 9, "not reproduced"), (9, None, "not reproduced")],
 )
-def test_who_needs_least_storage(ope, plain, outcome):
+def test_least_storage_verdicts(ope, plain, outcome):
     rows = [stored("OPE", ope * 10**6), stored("VB", 5 * 10**6), stored("CVB", 6 * 10**6)]
     rows += [] if plain is None else [stored(PLAIN, plain * 10**6)]
     assert outcomes(rows)[3] == outcome

@@ -41,12 +41,12 @@ def private_uses(source):
         "fit(X)._topics.rows",
     ],
 )
-def test_a_private_name_is_seen(source):
+def test_private_names_are_detected(source):
     assert private_uses(source)
 
 
 @cases("source", ["import opelda", "opelda.__version__", "self._key(run)"])
-def test_others_are_not(source):
+def test_public_names_are_accepted(source):
     assert private_uses(source) == []
 
 

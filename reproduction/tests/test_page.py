@@ -20,17 +20,17 @@ def drawn(tmp_path_factory):
     return {path.name: path for path in script.draw(script.read(), tmp_path_factory.mktemp("f"))}
 
 
-def test_tables_are_those_of_the_measurements():
+def test_tables_equal_the_measurements():
     assert script.filled(PAGE, script.read()) == PAGE
 
 
-def test_claims_and_verdicts_are_those_of_the_measurements():
+def test_claims_and_verdicts_equal_the_measurements():
     summary = PAGE.partition("## Which claims hold")[2].partition("\n## ")[0]
     _, *rows = re.findall(r"^\| ([^|]+) \| ([^|]+) \| [^|]+ \|$", summary, re.MULTILINE)
     assert dict(rows) == script.verdicts(script.read())
 
 
-def test_nothing_is_left_to_fill_in():
+def test_no_placeholder_is_left():
     assert re.findall(r"\b[A-Z]{3,}_[A-Z_]+\b|\bTODO\b|\bADVICE\b|\bAGREEMENT\b", PAGE) == []
 
 
@@ -39,14 +39,14 @@ def test_every_table_is_on_the_page():
     assert set(script.TABLES) <= there
 
 
-def test_every_picture_is_drawn_and_every_collection_told_of(drawn):
+def test_every_picture_is_drawn_and_every_collection_described(drawn):
     assert {Path(picture).name for picture in PICTURES} == set(drawn)
     for corpus, _ in script.read():
         assert f"`{corpus}`" in PAGE
 
 
 @cases("picture", PICTURES)
-def test_pictures_are_small_and_carry_no_date(picture):
+def test_pictures_are_small_and_undated(picture):
     text = (DOCS / picture).read_text(encoding="utf-8")
     ET.fromstring(text)
     assert len(text) < 200_000
@@ -54,7 +54,7 @@ def test_pictures_are_small_and_carry_no_date(picture):
 
 
 @cases("picture", PICTURES)
-def test_pictures_are_what_the_script_draws(picture, drawn, check_picture):
+def test_pictures_equal_the_scripts_output(picture, drawn, check_picture):
     check_picture(DOCS / picture, drawn[Path(picture).name])
 
 

@@ -26,13 +26,13 @@ def test_no_two_methods_look_alike():
     assert len(set(drawn)) == len(drawn) - len(alike)
 
 
-def test_an_inference_method_looks_like_its_online_learner():
+def test_method_and_its_online_learner_have_one_plot_style():
     for name in LOOKS:
         if name.startswith("Online-"):
             assert LOOKS[name] == LOOKS[name.removeprefix("Online-")]
 
 
-def test_one_colour_stands_for_one_thing():
+def test_each_colour_has_one_meaning():
     for one, other in combinations(LOOKS, 2):
         if LOOKS[one].colour == LOOKS[other].colour:
             assert method_of(one) == method_of(other)
@@ -57,7 +57,7 @@ def test_one_legend_for_all_panels():
 
 
 @cases("ends", [(0.012, 0.08), (250, 900), (1, 20), (1, 1e6)])
-def test_logarithmic_axes_have_numbers_however_short(ends):
+def test_short_logarithmic_axes_have_tick_labels(ends):
     figure, axes = panels(1)
     axes[0, 0].plot(ends, (1, 2))
     axes[0, 0].set_xscale("log")

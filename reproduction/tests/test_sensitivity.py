@@ -62,7 +62,7 @@ def test_one_parameter_changes_at_a_time(settings):
     assert len(unchanged) == len(LEARNERS) * settings.n_seeds
 
 
-def test_mini_batches_larger_than_the_collection_are_one():
+def test_batches_larger_than_the_collection_are_one_batch():
     found = [run.parameters for run in runs(Settings(batch_size=10**6), DATA)]
     sizes = [run["batch_size"] for run in found if "batch_size" in run]
     assert max(sizes) < DATA.train.shape[0]  # all of it is what is set already
@@ -82,7 +82,7 @@ def ignore(share):
         ("Online-OPE", OnlineOPE, {}),
     ],
 )
-def test_what_is_measured_is_the_end_of_one_pass(learner, kind, changed):
+def test_measurement_is_at_the_end_of_one_pass(learner, kind, changed):
     rows = one_pass(DATA, SETTINGS, ignore, learner=learner, seed=4, **changed)
     given = {"batch_size": 60, "n_iter": 50, "learning_decay": 0.9, "learning_offset": 1.0}
     model = kind(3, random_state=4, n_passes=1, **(given | changed)).fit(DATA.train)
@@ -96,7 +96,7 @@ def test_what_is_measured_is_the_end_of_one_pass(learner, kind, changed):
 
 
 @pytest.mark.parametrize("seed", range(1))
-def test_seeds_that_differ_more_make_more_count(seed):
+def test_larger_seed_spread_needs_larger_differences(seed):
     assert margin([[1.0, 1.001]]) == TIE == 0.02
     assert margin([]) == margin([[1.0], [2.0]]) == SINGLE == 0.045  # nothing tells how much
     rng = np.random.default_rng(seed)
@@ -141,7 +141,7 @@ def test_verdicts(parameter, values, expected):
     assert outcomes.count("not tested") == left_out
 
 
-def test_a_claim_that_holds_for_one_learner_holds_partly():
+def test_claim_true_for_one_learner_is_partly_reproduced():
     rows = made("batch_size", RISING, LEARNERS[:1]) + made("batch_size", FALLING, LEARNERS[1:])
     assert outcome(rows, "batch_size") == "partly"
     [verdict] = [v for v in judge(rows) if v.outcome != "not tested"]
@@ -154,7 +154,7 @@ def noisy(parameter, values):
     return [row | {"lpp": row["lpp"] + 0.3 * (-1) ** row["seed"]} for row in rows]
 
 
-def test_a_difference_that_seeds_also_make_does_not_count():
+def test_difference_within_seed_spread_does_not_count():
     for parameter, values in (("batch_size", RISING), ("learning_offset", {1: -7.5, 10: -7.6})):
         assert outcome(made(parameter, values, seeds=(0, 1)), parameter) == "reproduced"
         assert outcome(noisy(parameter, values), parameter) == "not reproduced"
@@ -164,6 +164,6 @@ def test_a_difference_that_seeds_also_make_does_not_count():
     ("parameter", "values"),
     [("n_iter", {20: -7.6, 100: -7.5}), ("learning_decay", {0.5: -7.6, 0.9: -7.5})],
 )
-def test_seeds_that_differ_do_not_make_settings_equal(parameter, values):
+def test_seed_spread_does_not_make_settings_equal(parameter, values):
     verdict = judge(noisy(parameter, values))[CLAIMS.index(parameter)]
     assert (verdict.outcome, "(0.02 counts)" in verdict.why) == ("not reproduced", True)

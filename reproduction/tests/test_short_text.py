@@ -53,7 +53,7 @@ def without_topics(lpp):
 
 
 @cases(("name", "kind"), [("OPE", OnlineOPE), ("VB", OnlineVB), ("CGS", OnlineCGS)])
-def test_learning_is_that_of_the_online_learners(name, kind):
+def test_learning_equals_the_online_learners(name, kind):
     [row] = learn_with(DATA, SETTINGS, ignore, method=name, p=None, seed=2)
     model = kind(3, batch_size=60, n_passes=2, n_iter=20, random_state=2).fit(DATA.train)
     for measure, value in quality(model.components_, DATA, SETTINGS).items():
@@ -64,7 +64,7 @@ def test_learning_is_that_of_the_online_learners(name, kind):
     assert row["seconds_per_document"] == pytest.approx(row["seconds"] / row["documents"])
 
 
-def test_inference_is_with_the_topics_of_online_ope():
+def test_inference_uses_the_topics_of_online_ope():
     rows = infer_with(DATA, SETTINGS, ignore, methods=TRIED, seed=1)
     assert [(row["method"], row["p"]) for row in rows] == TRIED
     model = OnlineOPE(3, batch_size=60, n_passes=2, n_iter=20, random_state=1).fit(DATA.train)
@@ -121,19 +121,19 @@ def test_verdicts(claim, learning, inference, expected):
 
 
 @pytest.mark.parametrize(("alone", "outcome"), [(-9.5, "partly"), (-7.5, "not tested")])
-def test_nothing_is_said_of_topics_that_predict_less_than_word_frequencies(alone, outcome):
+def test_topics_worse_than_word_frequencies_get_no_verdict(alone, outcome):
     rows = made(OPE=-8.0, VB=-9.0, CGS=-9.0) + without_topics(alone)
     assert judge(rows)[OTHERS].outcome == outcome
 
 
-def test_long_texts_are_no_test():
+def test_long_texts_get_no_verdict():
     rows = made(**FULL, tokens=200.0)
     assert {verdict.outcome for verdict in judge(rows)} == {"not tested"}
     assert all("200 tokens" in verdict.why for verdict in judge(rows))
 
 
 @pytest.mark.parametrize(("part", "counts"), [("learning", False), ("inference", True)])
-def test_what_a_seed_does_to_all_methods_counts_only_in_learning(part, counts):
+def test_common_seed_effects_count_only_in_learning(part, counts):
     rows = made(part, **FULL, seeds=(0, 1))
     for row in rows:
         row["lpp"] += 0.5 * (-1) ** row["seed"]

@@ -62,7 +62,7 @@ def by_hand(data):
     return found
 
 
-def test_convergence_is_what_numpy_finds(measured, by_hand):
+def test_convergence_equals_numpy(measured, by_hand):
     for row in measured:
         if row["part"] == "convergence":
             truth = by_hand["uniform", row["T"]]
@@ -73,7 +73,7 @@ def test_convergence_is_what_numpy_finds(measured, by_hand):
             assert row["growth"] == pytest.approx(5 / 6 * truth["unpicked"].mean())
 
 
-def test_spread_is_what_numpy_finds(measured, by_hand):
+def test_spread_equals_numpy(measured, by_hand):
     for row in measured:
         if row["part"] == "stability":
             for name in ("f", "log_likelihood", "log_prior"):

@@ -23,7 +23,7 @@ def titles():
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_a_theme_is_there_while_it_is_on_only(titles, seed):
+def test_theme_occurs_only_while_active(titles, seed):
     is_theme, tokens = titles
     order, own, others = themes.ordered(CHANGE, is_theme, tokens, seed, n_held=50)
     on = CHANGE.chances() > 0
@@ -37,7 +37,7 @@ def test_a_theme_is_there_while_it_is_on_only(titles, seed):
     assert tokens[np.concatenate((own, order[is_theme[order]]))].min() >= themes.LEAST_TOKENS
 
 
-def test_seeds_draw_other_orders_and_the_same_again(titles):
+def test_seeds_determine_the_orders(titles):
     orders = [themes.ordered(CHANGE, *titles, seed, n_held=50)[0].tolist() for seed in (0, 0, 1)]
     assert orders[0] == orders[1] != orders[2]
 
@@ -48,7 +48,7 @@ def test_too_few_titles_are_refused(titles):
             themes.ordered(change, *titles, 0, n_held=50)
 
 
-def test_a_gradual_theme_grows():
+def test_gradual_theme_grows():
     chances = replace(CHANGE, grows=True).chances()
     assert chances[[99, 100, 199, 200, 300, 349]].tolist() == [0, 0, 0.5, 0, 0, 0.5]
     assert (np.diff(chances[100:200]) > 0).all()
@@ -80,7 +80,7 @@ def test_typical_words_are_frequent_in_a_theme_and_rare_elsewhere():
     assert found.tolist() == [True, False, False, True]
 
 
-def test_topics_that_all_titles_have_are_no_theme_s():
+def test_topics_common_to_all_titles_match_no_theme():
     beta = np.full((3, 6), 0.01)
     for topic in range(3):
         beta[topic, 2 * topic : 2 * topic + 2] = 0.48
@@ -114,7 +114,7 @@ class Two:
 
 
 @pytest.mark.parametrize("seed", range(1))
-def test_a_run_measures_the_theme_and_what_comes_next(monkeypatch, seed):
+def test_run_measures_the_theme_and_the_next_documents(monkeypatch, seed):
     monkeypatch.setitem(drift.DRIFTING, "two", Two)
     rng = np.random.default_rng(seed)
     early, late = np.array([[4, 4, 0.1, 0.1], [0.1, 0.1, 4, 4]])
@@ -181,7 +181,7 @@ def test_events_are_about_the_theme_by_topic_or_by_words():
     assert not drift_tables.about_theme(event("prediction dropped", 150, words=()), points)
 
 
-def test_delays_are_from_the_begin_of_a_stretch_to_the_first_event():
+def test_delay_is_from_onset_to_first_event():
     run_ = line(
         [
             event("topic rising", 90, 7),
@@ -208,14 +208,14 @@ def test_delays_are_from_the_begin_of_a_stretch_to_the_first_event():
     assert len(drift_tables.false_alarms(still)) == 10
 
 
-def test_the_score_while_a_theme_is_on_is_of_its_stretches():
+def test_theme_score_is_of_its_active_stretches():
     scores = {50: -1.0, 100: -2.0, 150: -3.0, 200: -4.0, 300: -7.0, 350: -8.0}
     run_ = line(points=[point(n, lpp=lpp) for n, lpp in scores.items()])
     assert drift_tables.while_on(run_) == pytest.approx(-4.0)
     assert drift_tables.while_on(line(stretches=())) is None
 
 
-def test_a_theme_finds_its_topic_again(monkeypatch):
+def test_theme_matches_its_topic(monkeypatch):
     monkeypatch.setattr(drift_tables, "SOON", 20)
     for (former, soon, later), expected in {
         (7, 7, 7): (True, True), (7, 8, 7): (False, True), (7, 3, 3): (False, False),

@@ -44,7 +44,7 @@ def line(system="opelda", label="x", seconds=1.0, lpp=-8.0, passes=1.0, **more):
     }  # fmt: skip
 
 
-def test_the_clock_stands_while_a_snapshot_is_taken(peers, tmp_path):
+def test_clock_stops_during_snapshots(peers, tmp_path):
     time = FakeTime()
     recorder = recorder_of(peers, tmp_path, time, limit=1000)
 
@@ -58,7 +58,7 @@ def test_the_clock_stands_while_a_snapshot_is_taken(peers, tmp_path):
     assert [shot.seconds for shot in recorder.snapshots] == [2, 4, 6]
 
 
-def test_a_run_ends_at_its_limit_but_not_before_the_least_work(peers, tmp_path):
+def test_run_stops_at_its_limit_after_the_minimum_work(peers, tmp_path):
     clock, time = peers("clock"), FakeTime()
     recorder = recorder_of(peers, tmp_path, time, limit=5, at_least=40)
     for documents in (10, 20, 30):
@@ -69,7 +69,7 @@ def test_a_run_ends_at_its_limit_but_not_before_the_least_work(peers, tmp_path):
     assert recorder.snapshots[-1].documents == 40
 
 
-def test_a_run_ends_with_the_planned_work(peers, tmp_path):
+def test_run_does_the_planned_work(peers, tmp_path):
     recorder = recorder_of(peers, tmp_path, FakeTime(), limit=5, planned=20)
     recorder(10, lambda: np.ones((2, 3)))
     with pytest.raises(peers("clock").Enough):
@@ -86,7 +86,7 @@ def test_snapshots_are_a_factor_apart_and_where_they_are_wanted(peers, tmp_path)
     assert [float(np.load(shot.path)[0, 0]) for shot in recorder.snapshots] == taken
 
 
-def test_the_evaluator_is_the_packages_own(peers):
+def test_evaluator_equals_the_packages_measure(peers):
     rng = np.random.default_rng(0)
     train = sparse.csr_array(rng.poisson(1.0, (40, 6)).astype(np.int32))
     held_out = sparse.csr_array(rng.poisson(2.0, (9, 6)).astype(np.int32))
@@ -104,7 +104,7 @@ def test_topics_without_a_prior_still_predict(peers):
     np.testing.assert_allclose(beta, [[0, 1], [0.5, 0.5]], atol=1e-11)
 
 
-def test_words_that_are_not_trained_on_are_not_asked_for(peers):
+def test_words_absent_from_training_are_left_out(peers):
     train = sparse.csr_array([[1, 1, 0, 0], [0, 1, 0, 1]])
     held_out = sparse.csr_array([[0, 2, 0, 1], [1, 0, 1, 0]])
     corpus = peers("corpora").over_seen_words("c", train, held_out)
@@ -131,12 +131,12 @@ def test_time_to_quality_is_the_first_checkpoint_as_good(peers):
     assert rows[1].endswith("| 4.00 s (b) | 15x |")
 
 
-def test_a_peer_that_is_better_is_said_to_be(peers):
+def test_better_peer_is_reported(peers):
     rows = peers("tables").against([line(lpp=-8), line("tomotopy", lpp=-7)])
     assert "not reached" in rows
 
 
-def test_the_later_of_two_equal_runs_counts(peers, tmp_path):
+def test_last_of_two_equal_runs_counts(peers, tmp_path):
     import json
 
     lines = [line(passes=1, lpp=-9), line(passes=2, lpp=-8), line(passes=1, lpp=-7)]

@@ -69,19 +69,19 @@ def test_every_document_is_learned_once_in_order(corpus):
     assert max(map(len, noting.given)) == 7
 
 
-def test_a_collection_is_learned_at_once(corpus):
+def test_collection_is_one_batch(corpus):
     noting = Noting(batch=0)
     states = list(run.learn(noting, corpus, [10, 20], job("x"), 1))
     assert [documents for documents, *_ in states] == [corpus.n_docs]
     assert len(noting.given) == 1
 
 
-def test_a_run_ends_early_where_its_time_is_up(corpus):
+def test_run_stops_at_its_time_limit(corpus):
     states = list(run.learn(Noting(), corpus, [100, 200], job("x", seconds=-1.0), 1))
     assert [documents for documents, *_ in states] == [7]
 
 
-def test_documents_are_scored_before_they_are_learned_from(corpus):
+def test_documents_are_scored_before_learning(corpus):
     found = run.result(job("frequencies"), corpus, 1)
     dense = corpus.train.toarray()
     for documents, _, lpp in found["points"]:
@@ -147,7 +147,7 @@ def test_rows_are_means_over_seeds():
     assert "| river, its first 10 | -8.500 | -8.000 | 0.100 | 5 | 1 |" in rows
 
 
-def test_the_later_of_two_equal_runs_counts(tmp_path):
+def test_last_of_two_equal_runs_counts(tmp_path):
     import json
 
     path = tmp_path / "lines.jsonl"
@@ -165,7 +165,7 @@ def test_every_system_can_be_drawn(tmp_path):
     assert "river" not in drawn  # it has nothing to show
 
 
-def test_generated_texts_bring_new_words_for_ever():
+def test_generated_streams_keep_adding_words():
     texts = list(stream_memory.texts(25_000))
     assert len(texts) == 25_000
     assert texts[:50] == list(stream_memory.texts(50))
@@ -185,7 +185,7 @@ def test_numbers_are_spelled_differently():
     assert len({stream_memory.word(number) for number in numbers}) == len(numbers)
 
 
-def test_growth_is_seen_once_the_window_is_full():
+def test_growth_is_reported_once_the_window_is_full():
     full = stream_memory.FULL
     filling = [{"documents": full // 2, "peak_mb": 9_000}]
     flat = [{"documents": full + 1 + i, "peak_mb": 300 + i % 2} for i in range(8)]
@@ -194,13 +194,13 @@ def test_growth_is_seen_once_the_window_is_full():
     assert stream_memory.growth([*filling, *leaks]) == pytest.approx(370 / 330)
 
 
-def test_ages_are_those_of_documents_when_a_checkpoint_first_had_them(tmp_path):
+def test_ages_count_from_the_first_checkpoint_with_the_documents(tmp_path):
     (tmp_path / ".times").write_text("2 30.0\n2 35.0\n5 70.5\n6 71.0\n")
     found = stream_memory.ages(tmp_path, [10.0, 11.0, 31.0, 40.0, 50.0, 51.0])
     assert found == {"first_age": 20.0, "oldest_age": 39.5, "checkpoints": 3}
 
 
-def test_the_command_learns_all_that_is_written():
+def test_command_learns_every_document():
     if not stream_memory.Path("/proc/self/clear_refs").exists():
         pytest.skip("memory is looked at in /proc")
     options = ["-k", "5", "--batch-size", "100", "--jobs", "1", "--max-features", "300"]
@@ -211,7 +211,7 @@ def test_the_command_learns_all_that_is_written():
     assert all(0 < look["resident_mb"] <= look["peak_mb"] * 1.01 for look in looks)
 
 
-def test_a_short_soak_is_flat():
+def test_memory_is_flat_in_a_short_soak():
     if not stream_memory.Path("/proc/self/clear_refs").exists():
         pytest.skip("memory is looked at in /proc")
     options = ["-k", "5", "--jobs", "1", "--max-features", "500", "--batch-size", "200"]
@@ -223,7 +223,7 @@ def test_a_short_soak_is_flat():
     assert soak.faults(looks, end, most_growth=3.0, most_worse=3.0) == []  # it has just begun
 
 
-def test_a_soak_sees_what_leaks():
+def test_soak_detects_a_leak():
     fine = {"peak_mb": 300, "follower_mb": 200, "files": 20, "threads": 6, "kept": 1, "score": -5.0}
     looks = [{"documents": stream_memory.FULL + 1 + i, **fine} for i in range(8)]
     end = {"documents": 9, "written": 9, "followed_documents": 9}

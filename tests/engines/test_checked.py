@@ -23,7 +23,7 @@ engine.sweep(None, tokens, alpha, counts=counts, prior=0.1, seed=3)
 
 
 @pytest.mark.skipif(not getattr(_native, "checked", False), reason="invariants are not checked")
-def test_a_token_whose_topic_is_not_among_its_document_s_is_noticed():
+def test_invariant_violation_aborts_with_its_file():
     run = subprocess.run([sys.executable, "-c", BROKEN], capture_output=True, text=True)
     assert run.returncode != 0
     assert "slots.hpp" in run.stderr

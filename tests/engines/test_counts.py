@@ -26,7 +26,7 @@ def counted(engine, counts, prior):
     return weights
 
 
-def test_a_count_is_so_many_tokens_of_equal_weight(engine):
+def test_a_count_becomes_tokens_of_equal_weight(engine):
     counts = np.float32([[1, 0, 2.5, 16], [0, 17, 1e6, 0.25]])
     tokens = tokens_of(engine, counts, 3)
     assert np.diff(tokens.first).tolist() == [1 + 3 + 16, 16 + 16 + 1]
@@ -39,7 +39,7 @@ def test_a_count_is_so_many_tokens_of_equal_weight(engine):
 
 
 @given(SEEDS, st.integers(1, 5), st.booleans())
-def test_whole_counts_are_exact_and_fractions_close(engine, seed, n_topics, fractions):
+def test_whole_counts_are_exact_and_fractions_approximate(engine, seed, n_topics, fractions):
     rng = np.random.default_rng(seed)
     X = make_documents(rng, 6, 8, fractions)
     X.data *= rng.choice(np.float32([1, 1, 30, 1e7]), X.nnz)
@@ -72,7 +72,7 @@ def test_counts_beyond_32_bits(engine, size, fraction):
     np.testing.assert_allclose(weights.sums.sum(), true.sum(), rtol=1e-6)
 
 
-def test_the_least_weight_counts_and_less_does_not(engine):
+def test_weights_below_the_least_are_dropped(engine):
     topics = make_topics(np.random.default_rng(0), 2, 3)
     tokens = tokens_of(engine, [[1, 2.0**-FRACTION_SHIFT, 2.0**-20]], 2)
     drawn = draw(engine, tokens, topics, [1, 1])
@@ -148,7 +148,7 @@ def test_documents_are_counted_by_their_tokens_per_topic(engine, seed, n_topics,
 
 @pytest.mark.parametrize("seed", range(1))
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.8, 1.0])
-def test_a_share_of_the_documents_is_the_same_in_any_order_and_split(engine, share, seed):
+def test_sampled_documents_do_not_depend_on_order_or_split(engine, share, seed):
     rng = np.random.default_rng(seed)
     X = make_documents(rng, 200, 9)[rng.integers(0, 200, 300)]
     topics, order, numbers = make_topics(rng, 4, 9), rng.permutation(300), copy_numbers(X)
@@ -172,7 +172,7 @@ def test_a_share_of_the_documents_is_the_same_in_any_order_and_split(engine, sha
 
 @cases("n_topics", [1, 7, 8, 63, 64, 65, 129, 700])
 @cases("fractions", [False, True])
-def test_tokens_are_counted_where_they_are(n_topics, fractions):
+def test_tokens_are_counted_by_word_and_topic(n_topics, fractions):
     """More words than are counted together, whole tokens and parts, words without any."""
     rng = np.random.default_rng(n_topics)
     counts = rng.poisson(0.25, (40, 300)).astype(np.float32)
@@ -192,7 +192,7 @@ def test_tokens_are_counted_where_they_are(n_topics, fractions):
         assert (drawn.cells.data != 0).all()
 
 
-def test_blocks_that_two_bytes_just_number(monkeypatch):
+def test_blocks_with_the_most_words_that_two_bytes_number(monkeypatch):
     """Documents with as many groups as there are, in one block and in several."""
     counts = np.full((1040, 66), 16, np.float32)
     counts[5], counts[7, 1:] = 0, 0

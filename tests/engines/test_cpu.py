@@ -49,7 +49,7 @@ def infer(engine, X, beta, method):
     return engine.infer(engine.topics(beta), engine.documents(X), make_task(len(beta), method))
 
 
-def test_reading_rows_reads_past_nothing():
+def test_reading_rows_stays_within_the_array():
     X, beta = made(1)
     table, rows = TopicTable.of(beta, None), Documents(X).part()
     batch = _cpu_kernels.native_batch(table, rows, np.ones(len(beta), np.float32))
@@ -57,13 +57,13 @@ def test_reading_rows_reads_past_nothing():
         _native.read_rows(batch, ahead=ahead, n_threads=2)
 
 
-def test_unknown_instruction_set():
+def test_unknown_instruction_set_is_rejected():
     with pytest.raises(EngineError, match="no instruction set 'mmx'"):
         CPUEngine().use_instruction_set("mmx")
 
 
 @cases("n_threads", [0, 1.5, "2"])
-def test_threads_that_cannot_be(n_threads):
+def test_bad_n_threads_is_rejected(n_threads):
     with pytest.raises(InputError, match="n_threads must be"):
         CPUEngine(n_threads)
 
@@ -151,9 +151,7 @@ def test_draws_and_counts_do_not_depend_on_threads(every_instruction_set):
 
 @cases("method", [OPE(n_iter=20), EM(), VB(), CGS(), OFW(n_iter=5)], ids=repr)
 @cases("wanted", [Wanted(factors=True), MIXTURES])
-def test_topics_too_large_to_keep_are_laid_out_for_some_documents_at_a_time(
-    monkeypatch, method, wanted
-):
+def test_large_topics_are_laid_out_per_chunk(monkeypatch, method, wanted):
     rng = np.random.default_rng(9)
     host, X = make_weights(rng, 60, 21), make_documents(rng, 40, 60)
     engine = CPUEngine(2)
@@ -184,7 +182,7 @@ def test_topics_too_large_to_keep_are_laid_out_for_some_documents_at_a_time(
 
 
 @pytest.mark.filterwarnings("ignore::opelda.inference.TLIWarning")
-def test_a_method_that_needs_every_word_gets_every_word(monkeypatch):
+def test_needs_every_word_disables_chunked_layout(monkeypatch):
     rng = np.random.default_rng(10)
     host, X = make_weights(rng, 30, 5), make_documents(rng, 10, 30)
     engine, task = CPUEngine(1), make_task(5, TLI())
@@ -194,7 +192,7 @@ def test_a_method_that_needs_every_word_gets_every_word(monkeypatch):
     assert same_bytes(engine.infer(engine.weights(host), engine.documents(X), task), whole)
 
 
-def test_rows_that_need_no_padding_are_not_copied():
+def test_rows_without_padding_are_not_copied():
     engine, rng = CPUEngine(1), np.random.default_rng(0)
     host = make_weights(rng, 30, 16)
     assert np.shares_memory(engine.weights(host).rows, host.rows)
@@ -202,14 +200,14 @@ def test_rows_that_need_no_padding_are_not_copied():
     assert np.array_equal(engine.weights(across).rows, host.rows)
 
 
-def test_a_document_too_long_for_cgs():
+def test_cgs_rejects_documents_above_100_million_tokens():
     engine = CPUEngine(1)
     X = sparse.csr_array(np.array([[1, 2], [1e8, 1]], np.float32))
     with pytest.raises(InputError, match=r"Document 1 has more than 100,000,000 tokens"):
         infer(engine, X, np.full((2, 2), 0.5), CGS())
 
 
-def test_a_table_that_was_made_while_the_weights_changed_is_not_kept(monkeypatch):
+def test_table_built_during_a_weight_change_is_not_cached(monkeypatch):
     """As where one thread serves and another learns."""
     rng = np.random.default_rng(10)
     engine = CPUEngine(1)
@@ -230,7 +228,7 @@ def test_a_table_that_was_made_while_the_weights_changed_is_not_kept(monkeypatch
     assert pickle.loads(pickle.dumps(weights))._derived is None
 
 
-def test_words_that_the_weights_do_not_have_never_reach_the_kernels():
+def test_word_numbers_beyond_the_weights_never_reach_the_kernels():
     rng = np.random.default_rng(11)
     engine = CPUEngine(1)
     weights = engine.weights(make_weights(rng, 30, 7))

@@ -28,7 +28,7 @@ SOME_PRIOR = st.sampled_from(PRIORS)
 
 
 @given(SEEDS, N_TOPICS, SOME_PRIOR, st.sampled_from([0.0, 1e-3, 1.0]), st.booleans())
-def test_topics_are_laid_out(every_instruction_set, seed, n_topics, prior, weight, every_word):
+def test_topics_fill_padded_rows(every_instruction_set, seed, n_topics, prior, weight, every_word):
     rng = np.random.default_rng(seed)
     host = make_weights(rng, 60, n_topics, prior, weight)
     words = None if every_word else np.sort(rng.permutation(60)[:25]).astype(np.int32)
@@ -46,7 +46,7 @@ def test_topics_are_laid_out(every_instruction_set, seed, n_topics, prior, weigh
 
 
 @given(SEEDS, N_TOPICS, SOME_PRIOR, st.sampled_from([1e-3, 0.2, 1.0]))
-def test_logs_are_laid_out(every_instruction_set, seed, n_topics, prior, weight):
+def test_logs_fill_padded_rows(every_instruction_set, seed, n_topics, prior, weight):
     host = make_weights(np.random.default_rng(seed), 60, n_topics, prior, weight)
     table = topic_rows(ENGINE.weights(host), None, logs=True, n_threads=2)
     found = table.rows[:, :n_topics].astype(np.float64)
@@ -67,7 +67,7 @@ def test_logs_are_laid_out(every_instruction_set, seed, n_topics, prior, weight)
 
 
 @pytest.mark.parametrize("logs", [False, True])
-def test_words_that_no_topic_knows_are_alike_in_all(logs):
+def test_unknown_words_have_equal_probability_in_every_topic(logs):
     host = make_weights(np.random.default_rng(0), 5, 3, prior_weight=0.0)
     table = topic_rows(ENGINE.weights(host), None, logs=logs, n_threads=1)
     assert table.rows[0, 0] > 0
@@ -76,7 +76,7 @@ def test_words_that_no_topic_knows_are_alike_in_all(logs):
 
 
 @given(SEEDS, N_TOPICS)
-def test_given_topics_are_laid_out(seed, n_topics):
+def test_given_topics_fill_padded_rows(seed, n_topics):
     rng = np.random.default_rng(seed)
     topics = make_topics(rng, n_topics, 30)
     topics[:, 4] = 0
@@ -106,7 +106,7 @@ def test_words_under_a_mixture(seed, n_topics, n_used):
 
 
 @cases("n_topics", [3, 21, 36, 130])
-def test_a_word_s_probability_under_a_start_is_its_own(n_topics):
+def test_word_probability_under_a_start_does_not_depend_on_other_words(n_topics):
     """To the last bit, whatever words it is asked for with: mixtures begin with it."""
     rng = np.random.default_rng(n_topics)
     start = rng.dirichlet(np.ones(n_topics)).astype(np.float32)
@@ -136,7 +136,7 @@ def unpacked(coarse, scale, n_topics):
 
 
 @given(SEEDS, st.sampled_from([16, 48, 64, 272, 320]), st.integers(1, 40))
-def test_bytes_bound_the_weights_from_above(seed, stride, n_rows):
+def test_coarse_bytes_are_tight_upper_bounds(seed, stride, n_rows):
     """Never below the weight, at most an eighth above it."""
     rng = np.random.default_rng(seed)
     rows = np.exp(rng.uniform(-34, 0, (n_rows, stride))).astype(np.float32)
@@ -151,7 +151,7 @@ def test_bytes_bound_the_weights_from_above(seed, stride, n_rows):
     assert (bound <= np.maximum(rows * 1.1251, top * 2.0**-27)).all()
 
 
-def test_bytes_do_not_depend_on_threads_and_are_made_once_where_they_pay():
+def test_coarse_bytes_do_not_depend_on_threads_and_are_cached():
     rows = np.random.default_rng(0).random((500, 272), np.float32)
     one, many = coarsened(rows), coarsened(rows, n_threads=3)
     assert all(np.array_equal(a, b) for a, b in zip(one, many, strict=True))

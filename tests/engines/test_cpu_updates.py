@@ -77,14 +77,14 @@ def check_transposed(X, batch):
 
 
 @given(SEEDS, st.integers(0, 30), st.integers(1, 80))
-def test_a_batch_is_transposed(seed, n_docs, n_words):
+def test_transposed_batch_equals_scipy(seed, n_docs, n_words):
     X = make_documents(np.random.default_rng(seed), n_docs, n_words)
     check_transposed(X, by_word(X))
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 3, 8])
 @pytest.mark.parametrize("n_docs", [1, 7, 2000])
-def test_a_batch_is_transposed_by_threads(n_threads, n_docs):
+def test_transposing_does_not_depend_on_threads(n_threads, n_docs):
     """As many entries as make threads worth their while, in few documents or in many."""
     rng = np.random.default_rng(n_docs)
     X = sparse.random_array((n_docs, 400_000 // n_docs), density=0.5, dtype=np.float32, rng=rng)
@@ -92,14 +92,14 @@ def test_a_batch_is_transposed_by_threads(n_threads, n_docs):
     check_transposed(X, by_word(X, n_threads))
 
 
-def test_words_that_the_topics_do_not_have_are_refused():
+def test_word_numbers_beyond_the_topics_are_rejected():
     X = sparse.csr_array(np.float32([[0, 1, 0, 2]]))
     with pytest.raises(InputError, match=r"holds word 3 but the topics have 3 words"):
         transposed(Documents(X).part(), 3, 1)
 
 
 @given(SEEDS, N_TOPICS, st.sampled_from(["dense", "picks", "picks, random start"]), st.booleans())
-def test_a_batch_is_added(every_instruction_set, seed, n_topics, kind, divide):
+def test_kernel_adds_a_batch_like_numpy(every_instruction_set, seed, n_topics, kind, divide):
     rng = np.random.default_rng(seed)
     n_docs, n_words = int(rng.integers(0, 40)), 70
     X, host = make_documents(rng, n_docs, n_words), make_weights(rng, n_words, n_topics)
@@ -129,7 +129,7 @@ def test_a_batch_is_added(every_instruction_set, seed, n_topics, kind, divide):
 
 
 @given(SEEDS, N_TOPICS, st.sampled_from([OPE(15), OPE(15, init="random"), EM()]), st.booleans())
-def test_picks_say_what_the_mixture_says(seed, n_topics, method, divide):
+def test_picks_equal_the_mixture(seed, n_topics, method, divide):
     """Those of a method add what its dense mixtures add."""
     rng = np.random.default_rng(seed)
     X, host = make_documents(rng, 30, 50), make_weights(rng, 50, n_topics)
@@ -150,7 +150,7 @@ def test_picks_say_what_the_mixture_says(seed, n_topics, method, divide):
 
 @cases("kind", ["dense", "picks", "picks, random start"])
 @cases("logs", [False, True])
-def test_bytes_do_not_depend_on_threads(every_instruction_set, kind, logs):
+def test_update_bytes_do_not_depend_on_threads(every_instruction_set, kind, logs):
     rng = np.random.default_rng(3)
     X, host = make_documents(rng, 200, 700), make_weights(rng, 700, 21)
     assert X.nnz > 10_000
@@ -170,7 +170,7 @@ def test_bytes_do_not_depend_on_threads(every_instruction_set, kind, logs):
 
 
 @pytest.mark.parametrize("number", [1, 2])
-def test_an_update_that_is_interrupted_while_it_adds_is_counted(monkeypatch, number):
+def test_update_interrupted_while_adding_is_counted(monkeypatch, number):
     rng = np.random.default_rng(5)
     weights, documents = ENGINE.random_weights(50, 7, 0.1, 3), Documents(make_documents(rng, 9, 50))
     before = weights.host().rows.copy()
@@ -189,7 +189,7 @@ def test_an_update_that_is_interrupted_while_it_adds_is_counted(monkeypatch, num
     np.testing.assert_allclose(weights.sums, rows.sum(axis=0, dtype=float), rtol=1e-12)
 
 
-def test_a_batch_of_nothing():
+def test_empty_batch():
     host = make_weights(np.random.default_rng(0), 60, 21)
     batch = by_word(sparse.csr_array((3, 60), dtype=np.float32))
     assert len(batch.words) == len(batch.entries) == len(batch.slots) == 0
@@ -205,7 +205,7 @@ def test_a_batch_of_nothing():
 
 
 @given(SEEDS, st.integers(1, 20))
-def test_factors_of_vb_are_its_exp_of_expected_logs(seed, n_topics):
+def test_factors_of_vb_are_exp_of_expected_logs(seed, n_topics):
     rng = np.random.default_rng(seed)
     X, host = make_documents(rng, 20, 50), make_weights(rng, 50, n_topics)
     alpha = rng.uniform(0.1, 1.0, n_topics)
@@ -225,7 +225,7 @@ def test_factors_of_vb_are_its_exp_of_expected_logs(seed, n_topics):
 
 
 @pytest.mark.parametrize("method", [OPE(), EM()], ids=repr)
-def test_only_what_is_wanted_is_made(method):
+def test_only_requested_results_are_computed(method):
     rng = np.random.default_rng(0)
     topics = TopicTable.of(rng.dirichlet(np.ones(50), 7), None)
     documents, task = Documents(make_documents(rng, 20, 50)), make_task(7, method)

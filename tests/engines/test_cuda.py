@@ -99,7 +99,7 @@ def test_documents_of_any_length_and_number(engine, method, monkeypatch):
 
 @METHODS
 @pytest.mark.parametrize("chosen", [None, np.arange(0, 40, 3)])
-def test_documents_that_do_not_fit_go_there_in_blocks(engine, method, chosen, monkeypatch):
+def test_large_collections_are_copied_in_blocks(engine, method, chosen, monkeypatch):
     """Blocks of a few documents, or of one that alone is too large: the same bytes."""
     rng = np.random.default_rng(3)
     X, topics, host = make_documents(rng, 40, 50), make_topics(rng, 7, 50), make_weights(rng, 50, 7)
@@ -122,7 +122,7 @@ def test_documents_that_do_not_fit_go_there_in_blocks(engine, method, chosen, mo
 
 
 @pytest.mark.parametrize("fractions", [False, True])
-def test_tokens_that_do_not_fit_go_there_in_blocks(engine, fractions, monkeypatch):
+def test_large_token_arrays_are_copied_in_blocks(engine, fractions, monkeypatch):
     """Sweep after sweep the same topics, counts and sizes as tokens that stay on the GPU."""
     rng = np.random.default_rng(4)
     counts = make_documents(rng, 40, 50, fractions).toarray()
@@ -146,7 +146,7 @@ def test_tokens_that_do_not_fit_go_there_in_blocks(engine, fractions, monkeypatc
 
 @pytest.mark.parametrize("max_loss", [0.01, 1e-7])
 @pytest.mark.parametrize(("n_topics", "n_words"), [(5, 30), (60, 400), (300, 900)])
-def test_likeliest_mixtures_keep_what_was_asked(engine, n_topics, n_words, max_loss):
+def test_gpu_exact_reaches_max_loss(engine, n_topics, n_words, max_loss):
     """The bound holds beside the processor's best mixture, which is known more closely."""
     rng = np.random.default_rng(n_topics)
     topics = make_topics(rng, n_topics, n_words)
@@ -181,7 +181,7 @@ def test_certificates_take_alpha_in_double_precision(engine, above):
     assert np.allclose(ours.log_prior, theirs.log_prior, rtol=1e-9, atol=1e-12)
 
 
-def test_updates_leave_weights_there_and_rules_find_them_here(engine):
+def test_weights_stay_on_the_gpu_and_rules_read_them_on_the_host(engine):
     rng = np.random.default_rng(1)
     host, X = make_weights(rng, 50, 7), make_documents(rng, 40, 50)
     weights, documents = engine.weights(host), engine.documents(X)
@@ -195,7 +195,7 @@ def test_updates_leave_weights_there_and_rules_find_them_here(engine):
     assert same_bytes(copied.host(), weights.host())
 
 
-def test_what_has_no_kernel_there_runs_here_and_is_said_once(engine, caplog):
+def test_methods_without_a_gpu_kernel_run_on_the_host_and_log_once(engine, caplog):
     rng = np.random.default_rng(2)
     X, topics = make_documents(rng, 9, 20), make_topics(rng, 4, 20)
     _cuda_device.tell.cache_clear()
@@ -212,7 +212,7 @@ def test_what_has_no_kernel_there_runs_here_and_is_said_once(engine, caplog):
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
-def test_topics_are_as_good_as_the_processor_s(seed):
+def test_gpu_topics_predict_like_cpu_topics(seed):
     made = generate(1500, n_words=300, n_topics=8, n_tokens=60, random_state=seed)
     train, test = sparse.csr_array(made.X[:1200]), sparse.csr_array(made.X[1200:])
     models = [
@@ -223,7 +223,7 @@ def test_topics_are_as_good_as_the_processor_s(seed):
     assert abs(ours - theirs) < 0.02
 
 
-def test_auto_takes_the_gpu_where_it_wins_and_says_so_once(monkeypatch, caplog):
+def test_auto_chooses_the_gpu_and_logs_once(monkeypatch, caplog):
     monkeypatch.setattr("opelda.engines.LEAST_WORK", 3000)
     _cuda_device.tell.cache_clear()
     made = generate(60, n_words=50, n_topics=3, random_state=0)
@@ -239,7 +239,7 @@ def test_auto_takes_the_gpu_where_it_wins_and_says_so_once(monkeypatch, caplog):
 
 
 @pytest.mark.parametrize("n", [0, 1, 1000, 2**23 + 1, 2**24, 2**24 + 7, 3 * 2**23 + 5])
-def test_large_arrays_go_there_and_back(engine, n):
+def test_large_arrays_survive_a_round_trip(engine, n):
     """More than two buffers of them, one part after the other, while the GPU is busy."""
     values = np.random.default_rng(n).integers(0, 2**31, n).astype(np.int32)
     there = engine.device.array(values)

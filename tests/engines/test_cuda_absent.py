@@ -63,27 +63,27 @@ def fake(monkeypatch, *, status=None, n_devices=0, driver=0):
     monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(cuda=cuda))
 
 
-def test_nothing_of_cupy_is_imported_unless_it_is_asked_for(monkeypatch):
+def test_cupy_is_imported_only_for_the_cuda_engine(monkeypatch):
     monkeypatch.setitem(sys.modules, "cupy", None)
     assert isinstance(get_engine("cpu"), CPUEngine)
     with pytest.raises(EngineError, match=r"needs CuPy.*pip install 'opelda\[cuda\]'"):
         get_engine("cuda")
 
 
-def test_a_learner_says_so_too(monkeypatch):
+def test_learners_report_a_missing_gpu(monkeypatch):
     monkeypatch.setitem(sys.modules, "cupy", None)
     with pytest.raises(EngineError, match="needs CuPy"):
         TopicModel(2, engine="cuda").fit(np.eye(4))
 
 
 @cases("how", [{"status": 100}, {"status": 35}, {"n_devices": 0}])
-def test_a_machine_without_a_gpu(monkeypatch, how):
+def test_missing_gpu_is_reported(monkeypatch, how):
     fake(monkeypatch, **how)
     with pytest.raises(EngineError, match="There is no GPU on this machine; use the engine 'cpu'"):
         get_engine("cuda")
 
 
-def test_an_engine_of_a_gpu_has_a_host_and_every_call(monkeypatch):
+def test_cuda_engine_implements_every_call(monkeypatch):
     fake(monkeypatch, n_devices=1)
     engine = get_engine("cuda", 2)
     assert not isinstance(engine, CPUEngine)
@@ -92,19 +92,19 @@ def test_an_engine_of_a_gpu_has_a_host_and_every_call(monkeypatch):
     assert {name for name in vars(Engine) if name[0] != "_"} <= set(dir(engine))
 
 
-def test_a_gpu_that_is_not_among_those_there(monkeypatch):
+def test_unknown_gpu_number_is_rejected(monkeypatch):
     fake(monkeypatch, n_devices=1)
     with pytest.raises(EngineError, match="There is no GPU number 1"):
         get_engine("cuda:1")
 
 
 @cases("name", ["cuda:", "cuda:x", "cuda:-1", "cuda1"])
-def test_a_name_that_is_no_gpu(name):
+def test_bad_gpu_names_are_rejected(name):
     with pytest.raises(EngineError, match=f"no engine '{name}'"):
         get_engine(name)
 
 
-def test_a_driver_that_is_too_old(monkeypatch):
+def test_old_driver_is_reported(monkeypatch):
     fake(monkeypatch, status=35, driver=12020)
     with pytest.raises(EngineError, match="driver of the GPU is older than CuPy's CUDA 13"):
         get_engine("cuda")
@@ -118,7 +118,7 @@ def test_too_little_memory(monkeypatch):
 
 
 @cases("most", [1, 200, 1000, 10**6])
-def test_blocks_are_the_documents_in_their_order(monkeypatch, most):
+def test_blocks_keep_document_order(monkeypatch, most):
     monkeypatch.setattr(_cuda_documents, "AT_ONCE", most)
     rng = np.random.default_rng(0)
     X = sparse.csr_array(rng.poisson(0.3, (30, 12)).astype(np.float32))
@@ -135,7 +135,7 @@ def test_blocks_are_the_documents_in_their_order(monkeypatch, most):
     assert len(_cuda_documents.in_blocks(Documents(X[:0]).part(), 5)) == 1
 
 
-def test_auto_takes_the_processor_and_says_so_once(monkeypatch, caplog):
+def test_auto_chooses_the_cpu_and_logs_once(monkeypatch, caplog):
     monkeypatch.setitem(sys.modules, "cupy", None)
     _cuda_device.tell.cache_clear()
     with caplog.at_level(logging.INFO, "opelda"):
@@ -148,7 +148,7 @@ def test_auto_takes_the_processor_and_says_so_once(monkeypatch, caplog):
     ]
 
 
-def test_auto_learns_where_it_is_faster(monkeypatch):
+def test_auto_chooses_the_faster_engine(monkeypatch):
     asked = []
 
     def found(engine, n_jobs, work, weights):
@@ -176,7 +176,7 @@ def test_kernels_compile(tmp_path, name):
     subprocess.run(["nvcc", *_cuda_device.OPTIONS, "-ptx", name], cwd=tmp_path, check=True)
 
 
-def test_arrays_of_a_gpu_are_counts_too(monkeypatch):
+def test_gpu_arrays_are_valid_counts(monkeypatch):
     """CuPy's own are tested where there is a GPU; these are like them."""
 
     class Array(SimpleNamespace):

@@ -29,7 +29,7 @@ def there(X):
     return cupy.asarray(X.toarray()), gpu.csr_matrix(sparse.csr_matrix(X))
 
 
-def test_mixtures_are_where_the_documents_were():
+def test_gpu_input_gives_gpu_mixtures():
     import cupy
     from cupyx.scipy import sparse as there
 
@@ -75,7 +75,7 @@ def no_copies(monkeypatch):
 @pytest.mark.parametrize("at_once", [None, 1000])
 @pytest.mark.parametrize("asked", [{}, {"max_loss": 0.01}, {"doc_topic_prior": 0.3}])
 @pytest.mark.parametrize("method", [OPE(n_iter=20), EM(), VB(n_iter=10), Exact()], ids=repr)
-def test_documents_stay_there(method, asked, at_once, monkeypatch):
+def test_documents_stay_on_the_gpu(method, asked, at_once, monkeypatch):
     import cupy
 
     rng = np.random.default_rng(1)
@@ -93,7 +93,7 @@ def test_documents_stay_there(method, asked, at_once, monkeypatch):
 
 @pytest.mark.usefixtures("no_copies")
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_a_model_transforms_them_there(dtype):
+def test_models_transform_gpu_arrays_on_the_gpu(dtype):
     X = sparse.csr_array(generate(60, n_words=50, n_topics=3, random_state=0).X.astype(dtype))
     model = TopicModel(3, engine="cuda", random_state=0, n_sweeps=2).fit(X)
     expected = model.transform(X)
@@ -103,7 +103,7 @@ def test_a_model_transforms_them_there(dtype):
         assert np.array_equal(found.get(), expected)
 
 
-def test_what_is_not_plain_goes_over_the_host_with_the_same_mixtures():
+def test_other_gpu_arrays_go_through_the_host_with_equal_mixtures():
     """Words in any order, twice, with zeros; unknown to the topics; a prior or method of here."""
     import cupy
     from cupyx.scipy import sparse as gpu
@@ -133,7 +133,7 @@ def test_what_is_not_plain_goes_over_the_host_with_the_same_mixtures():
 
 
 @pytest.mark.parametrize("value", [-1.0, np.nan, np.inf, 1e14])
-def test_what_is_wrong_with_them_is_said_as_of_others(value):
+def test_bad_gpu_arrays_get_the_usual_errors(value):
     rng = np.random.default_rng(3)
     X, topics = make_documents(rng, 30, 40), make_topics(rng, 5, 40)
     X.data[7] = value

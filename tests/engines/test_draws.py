@@ -87,7 +87,7 @@ def test_every_token_is_drawn_from_its_conditional(n_topics, prior, heavy, seed)
 
 @pytest.mark.parametrize("seed", range(1))
 @pytest.mark.parametrize("n_topics", [20, 100])
-def test_tokens_of_real_documents_are_drawn_from_their_conditionals(n_topics, seed):
+def test_tokens_of_docstrings_are_drawn_from_their_conditional(n_topics, seed):
     X = sparse.csr_array(read(list(docstrings(250).values()), min_df=2).X.astype(np.float32))
     rng = np.random.default_rng(seed)
     alpha = np.full(n_topics, 2.0 / n_topics)
@@ -106,7 +106,7 @@ def test_every_token_is_drawn_from_its_conditional_for_a_hundred_seeds(seed):
 
 
 @pytest.mark.parametrize("seed", range(1))
-def test_a_wrong_conditional_is_noticed(seed):
+def test_chi_square_detects_a_wrong_conditional(seed):
     rng = np.random.default_rng(seed)
     X = made(seed)
     alpha = np.full(9, 0.2)

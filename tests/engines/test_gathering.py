@@ -25,7 +25,7 @@ TYPES = [np.dtype(code) for code in "fdqihbQIHB?"] + [np.dtype(np.longdouble)]
 @pytest.mark.parametrize("dtype", TYPES, ids=str)
 @cases("n_threads", [1, 3])
 @cases("places", [np.int32, np.int64])
-def test_gathering_is_indexing(dtype, places, n_threads):
+def test_gathering_equals_indexing(dtype, places, n_threads):
     rng = np.random.default_rng(0)
     X = sparse.csr_array(rng.poisson(0.3, (900, 300)))
     data = X.data.astype(dtype)
@@ -42,7 +42,7 @@ def test_gathering_is_indexing(dtype, places, n_threads):
 
 
 @given(st.lists(st.integers(0, 9)))
-def test_any_documents_in_any_order(chosen):
+def test_sorting_any_documents_in_any_order(chosen):
     X = sparse.csr_array(np.random.default_rng(1).poisson(0.5, (10, 6)).astype(np.float32))
     X.data[::3] = 0.0  # stored, but no words of the document
     rows = gathered(Documents(X), np.array(chosen, np.int64), 1)
@@ -52,7 +52,7 @@ def test_any_documents_in_any_order(chosen):
     np.testing.assert_array_equal(found.toarray(), X.toarray()[chosen].reshape(-1, 6))
 
 
-def test_a_whole_collection_is_not_copied():
+def test_selecting_all_documents_copies_nothing():
     X = make_documents(np.random.default_rng(2), 50, 20)
     rows = gathered(Documents(X), None, 1)
     assert np.shares_memory(rows.counts, X.data)
@@ -66,7 +66,7 @@ def test_checking_copies_no_counts():
 
 
 @cases("dtype", [np.uint8, np.int64, np.float64, bool])
-def test_a_model_does_not_depend_on_the_type_of_the_counts(dtype):
+def test_model_does_not_depend_on_count_dtype(dtype):
     X = sparse.csr_array(np.random.default_rng(3).poisson(0.2, (200, 80)) > 0)
     models = [
         OnlineOPE(4, batch_size=64, random_state=0).fit(X.astype(t)) for t in (np.float32, dtype)
@@ -79,7 +79,7 @@ def turned(n_threads):
     return transposed(Documents(X).part(), 200, n_threads).entries
 
 
-def test_callers_at_the_same_time_share_the_threads():
+def test_concurrent_callers_share_the_threads():
     expected = turned(1)
     with ThreadPoolExecutor(4) as pool:
         for found in pool.map(turned, [2, 3, 1, 4] * 8):
@@ -99,7 +99,7 @@ print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), same)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
-def test_a_forked_process_does_not_wait_for_threads_it_has_not():
+def test_forked_child_does_not_wait_for_parent_threads():
     root = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
     run = subprocess.run(
         [sys.executable, "-c", FORKS], capture_output=True, text=True, cwd=root, timeout=60

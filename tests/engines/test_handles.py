@@ -28,26 +28,26 @@ from .made import (
 every_prior = pytest.mark.parametrize("prior", PRIORS)
 
 
-def test_an_engine_is_known_by_its_name(engine):
+def test_engine_names_resolve(engine):
     assert type(get_engine(engine.name)) is type(engine)
     assert get_engine(engine) is engine
 
 
-def test_an_engine_that_is_not_there():
+def test_missing_engine_is_reported():
     with pytest.raises(EngineError, match="no engine 'abacus'; choose 'cpu', 'cuda', 'auto' or"):
         get_engine("abacus")
     with pytest.raises(InputError, match="engine must be a name or an engine"):
         get_engine(3)
 
 
-def test_engines_have_all_that_is_asked_of_them(engine):
+def test_engines_implement_the_protocol(engine):
     asked = {name for name in vars(Engine) if not name.startswith("_")}
     assert {"update", "sweep", "infer"} < asked
     assert [name for name in asked if not hasattr(engine, name)] == []
 
 
 @given(SEEDS, st.integers(0, 12), st.integers(1, 9))
-def test_a_collection_and_its_parts(engine, seed, n_docs, n_words):
+def test_parts_select_rows_of_a_collection(engine, seed, n_docs, n_words):
     rng = np.random.default_rng(seed)
     X = make_documents(rng, n_docs, n_words)
     documents = engine.documents(X)
@@ -60,7 +60,7 @@ def test_a_collection_and_its_parts(engine, seed, n_docs, n_words):
     assert np.array_equal(part.empty, part.tokens() == 0)
 
 
-def test_zeros_that_are_stored_are_no_words(engine):
+def test_explicit_zeros_are_ignored(engine):
     X = sparse.csr_array(([0.0, 2.0, 0.0], [0, 1, 2], [0, 2, 3]), shape=(2, 3))
     rows = engine.documents(X).part()
     assert rows.words.tolist() == [1]
@@ -70,7 +70,7 @@ def test_zeros_that_are_stored_are_no_words(engine):
 # 16 topics need no padding
 @cases("n_topics", [1, 7, 16, 21])
 @every_prior
-def test_weights_travel_and_come_back(engine, prior, n_topics):
+def test_weights_round_trip_through_the_host(engine, prior, n_topics):
     host = make_weights(np.random.default_rng(0), 30, n_topics, prior)
     for other in (engine, CPUEngine(1), ReferenceEngine()):
         taken = other.weights(engine.weights(host).host())
@@ -86,7 +86,7 @@ def test_weights_travel_and_come_back(engine, prior, n_topics):
 
 
 @cases("n_topics", [5, 16])
-def test_weights_that_must_not_be_written_to_are_learned_from_all_the_same(engine, n_topics):
+def test_read_only_weights_can_be_updated(engine, n_topics):
     """As they come from a file, or from another process."""
     rng = np.random.default_rng(1)
     host, documents = make_weights(rng, 20, n_topics), engine.documents(make_documents(rng, 9, 20))
@@ -109,7 +109,7 @@ def test_random_weights_are_alike_on_every_engine(engine, seed):
 
 
 @given(SEEDS, st.integers(1, 30), N_TOPICS, st.integers(1, 30), N_TOPICS)
-def test_a_random_weight_depends_on_its_word_topic_and_seed_alone(
+def test_random_weight_depends_only_on_word_topic_and_seed(
     engine, seed, n_words, n_topics, more_words, more_topics
 ):
     few = engine.random_weights(n_words, n_topics, 0.1, seed).host().rows
@@ -119,7 +119,7 @@ def test_a_random_weight_depends_on_its_word_topic_and_seed_alone(
 
 
 @pytest.mark.parametrize("seed", range(1))
-def test_random_weights_tell_topics_apart_and_no_more(engine, seed):
+def test_random_weights_have_the_stated_mean_and_spread(engine, seed):
     rows = engine.random_weights(5000, 21, 0.1, seed).host().rows
     assert rows.min() > 0.5
     assert abs(rows.mean() - 1) < 0.01
@@ -131,9 +131,7 @@ def test_random_weights_tell_topics_apart_and_no_more(engine, seed):
 
 @every_prior
 @given(SEEDS, N_TOPICS, st.sampled_from([0.0, 1e-3, 1.0]))
-def test_topics_that_are_read_are_weights_over_their_sums(
-    tested, engine, prior, seed, n_topics, prior_weight
-):
+def test_topics_are_weights_over_their_sums(tested, engine, prior, seed, n_topics, prior_weight):
     rng = np.random.default_rng(seed)
     host = make_weights(rng, 60, n_topics, prior, prior_weight)
     expected = as_topics(as_lambda(host))
@@ -154,7 +152,7 @@ def test_topics_that_are_read_are_weights_over_their_sums(
 
 @every_prior
 @given(SEEDS, st.integers(1, 20))
-def test_weights_that_change_are_what_the_changes_say(engine, prior, seed, n_topics):
+def test_changed_weights_equal_the_changes(engine, prior, seed, n_topics):
     """Grown, reset, given more, shrunk, blended, forgotten; topics are read anew each time."""
     rng = np.random.default_rng(seed)
     weights = engine.weights(make_weights(rng, 30, n_topics, prior))
@@ -203,7 +201,7 @@ def test_weights_that_change_are_what_the_changes_say(engine, prior, seed, n_top
     check()
 
 
-def test_topics_that_were_read_stay_as_they_were(engine):
+def test_returned_topics_are_copies(engine):
     rng = np.random.default_rng(3)
     weights = engine.weights(make_weights(rng, 20, 16))
     documents = engine.documents(make_documents(rng, 9, 20))
@@ -214,7 +212,7 @@ def test_topics_that_were_read_stay_as_they_were(engine):
     assert not np.array_equal(engine.read(weights), kept)
 
 
-def test_answers_depend_on_nothing_the_engine_did_before(tested, engine):
+def test_results_do_not_depend_on_earlier_calls(tested, engine):
     rng = np.random.default_rng(4)
     host, X, task = make_weights(rng, 20, 7), make_documents(rng, 9, 20), make_task(7)
     for other in range(3):  # other weights and documents on the same engine

@@ -105,7 +105,7 @@ def assert_near(tested, found, expected):
 
 @comparable_methods
 @pytest.mark.parametrize("n_topics", [1, 7, 40])
-def test_mixtures_are_those_of_the_reference(tested, engine, method, n_topics):
+def test_mixtures_equal_the_references(tested, engine, method, n_topics):
     X, beta, alpha = made(n_topics, n_topics=n_topics)
     task = make_task(n_topics, method, alpha, seed=5 + (3 << 32))
     found, expected = (
@@ -117,7 +117,7 @@ def test_mixtures_are_those_of_the_reference(tested, engine, method, n_topics):
 
 
 @pytest.mark.parametrize("method", [m for m in KERNELS + PLAIN if m.name != "tli"], **NAMES)
-def test_the_reference_is_the_method_document_by_document(method):
+def test_reference_engine_runs_the_method_per_document(method):
     X, beta, alpha = made(2)
     engine, seed = ReferenceEngine(), 11
     found = engine.infer(
@@ -134,7 +134,7 @@ def test_the_reference_is_the_method_document_by_document(method):
 
 
 @every_method
-def test_weights_are_inferred_with_as_the_topics_they_stand_for(tested, engine, method):
+def test_weights_and_their_topics_give_equal_mixtures(tested, engine, method):
     rng = np.random.default_rng(3)
     host, X = make_weights(rng, 40, 7), make_documents(rng, 16, 40)
     weights, documents = engine.weights(host), engine.documents(X)
@@ -166,7 +166,7 @@ def test_documents_without_words_have_the_prior_s_mean(engine, method):
 
 
 @every_method
-def test_words_that_no_topic_has_are_left_out(engine, method):
+def test_words_without_a_topic_are_ignored(engine, method):
     X, beta, alpha = made(5)
     beta[:, [3, 8]] = 0
     beta[:, 9] = 1e-16  # as good as nothing
@@ -187,7 +187,7 @@ def test_words_that_no_topic_has_are_left_out(engine, method):
 
 
 @some_methods
-def test_topics_of_some_words_serve_documents_of_these(engine, method):
+def test_topics_of_a_word_subset_give_equal_mixtures(engine, method):
     """What is random about a document is keyed by its words' numbers in the vocabulary."""
     X, beta, alpha = made(6)
     ids = np.flatnonzero(np.random.default_rng(0).random(40) < 0.6).astype(np.int32)
@@ -202,7 +202,7 @@ def test_topics_of_some_words_serve_documents_of_these(engine, method):
 
 
 @every_method
-def test_a_mixture_is_the_document_s_own(engine, method):
+def test_mixture_depends_only_on_the_document(engine, method):
     """Any order, any split: the same bytes, joined."""
     X, beta, alpha = made(7)
     task, topics = make_task(7, method, alpha), engine.topics(beta)
@@ -220,7 +220,7 @@ def test_a_mixture_is_the_document_s_own(engine, method):
 
 
 @every_method
-def test_whoever_wants_less_gets_the_same(engine, method):
+def test_fewer_requested_results_do_not_change_the_others(engine, method):
     X, beta, alpha = made(8)
     task, topics, documents = (
         make_task(7, method, alpha),
@@ -246,7 +246,7 @@ def test_whoever_wants_less_gets_the_same(engine, method):
 
 
 @given(SEEDS, st.integers(1, 20), st.sampled_from([0.02, 1.0, 3.0]))
-def test_certificates_are_the_formulas(tested, engine, seed, n_topics, size):
+def test_certificates_equal_the_formulas(tested, engine, seed, n_topics, size):
     rng = np.random.default_rng(seed)
     host, X = make_weights(rng, 30, n_topics), make_documents(rng, 8, 30)
     alpha = size * rng.uniform(0.5, 1.5, n_topics)
@@ -263,7 +263,7 @@ def test_certificates_are_the_formulas(tested, engine, seed, n_topics, size):
 
 
 @every_method
-def test_mixtures_come_with_the_certificate_of_these_mixtures(tested, engine, method):
+def test_certificate_belongs_to_the_returned_mixtures(tested, engine, method):
     X, beta, alpha = made(9)
     topics, documents = engine.topics(beta), engine.documents(X)
     found = engine.infer(topics, documents, make_task(7, method, alpha))

@@ -80,7 +80,7 @@ def documents(n_docs=2_000):
 
 @pytest.mark.parametrize("n_threads", [1, 2])
 @pytest.mark.parametrize("method", ENDLESS, ids=lambda method: method.name)
-def test_inference_ends_after_some_of_the_documents(stopped, method, n_threads):
+def test_interrupt_stops_inference_between_documents(stopped, method, n_threads):
     engine = CPUEngine(n_threads)
     topics = engine.topics(make_topics(np.random.default_rng(1), K, V))
     with pytest.raises(KeyboardInterrupt):
@@ -90,7 +90,7 @@ def test_inference_ends_after_some_of_the_documents(stopped, method, n_threads):
 
 
 @pytest.mark.parametrize("method", [VB(n_iter=20_000, tol=0), CGS(burn_in=20_000)], ids=repr)
-def test_a_document_that_is_very_long_ends_before_its_end(stopped, method):
+def test_interrupt_stops_within_a_very_long_document(stopped, method):
     """In the middle of the second: a million weights, thousands of iterations."""
     rng = np.random.default_rng(0)
     n_words = 20_000
@@ -104,7 +104,7 @@ def test_a_document_that_is_very_long_ends_before_its_end(stopped, method):
 
 
 @pytest.mark.parametrize("method", [OPE(n_iter=5_000, screen=False), VB(n_iter=5_000, tol=0)])
-def test_an_update_that_was_stopped_changed_nothing(stopped, monkeypatch, method):
+def test_stopped_update_changes_nothing(stopped, monkeypatch, method):
     engine, quick = CPUEngine(2), make_task(K)
     X, step = engine.documents(documents()), Step(2, 0.5, 2_000.0, 0)
     weights = engine.random_weights(V, K, 0.1, 0)
@@ -121,7 +121,7 @@ def test_an_update_that_was_stopped_changed_nothing(stopped, monkeypatch, method
     assert same_bytes(weights.host(), other.host())
 
 
-def test_a_sweep_that_was_stopped_can_be_made_again():
+def test_interrupted_sweep_can_be_repeated():
     engine, alpha = CPUEngine(2), np.full(K, 0.1)
     weights = engine.random_weights(V, K, 0.1, 0)
     tokens, others = (engine.tokens(engine.documents(documents()), K) for _ in range(2))
@@ -139,7 +139,7 @@ def test_a_sweep_that_was_stopped_can_be_made_again():
     assert np.array_equal(tokens.topics, others.topics)
 
 
-def test_another_signal_is_handled_and_the_call_goes_on(stopped, monkeypatch):
+def test_other_signals_are_handled_without_stopping_the_call(stopped, monkeypatch):
     """A handler that raises nothing sees the signal during the call, not after it."""
     seen, engine = [], CPUEngine(2)
     topics = engine.topics(make_topics(np.random.default_rng(1), K, V))

@@ -36,7 +36,7 @@ def none_of(tokens, n_words, n_topics):
 
 
 @given(SEEDS, st.integers(1, 70), st.booleans())
-def test_topics_come_back_document_by_document_and_are_counted(engine, seed, n_topics, fractions):
+def test_topics_round_trip_per_document(engine, seed, n_topics, fractions):
     rng = np.random.default_rng(seed)
     counts, topics = made(rng, 7, 9, n_topics, fractions=fractions)
     tokens = tokens_of(engine, counts, n_topics, topics=topics)
@@ -50,7 +50,7 @@ def test_topics_come_back_document_by_document_and_are_counted(engine, seed, n_t
 
 
 @given(SEEDS, st.sampled_from([2, 9, 40]))
-def test_engines_draw_them_alike(seed, n_topics):
+def test_engines_draw_equal_topics(seed, n_topics):
     rng = np.random.default_rng(seed)
     counts, topics = made(rng, 6, 8, n_topics)
     found = []
@@ -64,7 +64,7 @@ def test_engines_draw_them_alike(seed, n_topics):
 
 
 @given(SEEDS, st.sampled_from([2, 9, 40]), st.booleans())
-def test_tokens_made_anew_go_on_as_those_that_stayed(engine, seed, n_topics, fractions):
+def test_restored_tokens_sweep_like_the_original(engine, seed, n_topics, fractions):
     """Sweep after sweep, whether an engine kept them or their topics alone were kept."""
     rng = np.random.default_rng(seed)
     counts, topics = made(rng, 12, 8, n_topics, fractions=fractions)
@@ -80,7 +80,7 @@ def test_tokens_made_anew_go_on_as_those_that_stayed(engine, seed, n_topics, fra
 
 
 @pytest.mark.parametrize("most", [128, 12_288])
-def test_blocks_and_threads_do_not_matter(monkeypatch, most):
+def test_result_does_not_depend_on_blocks_and_threads(monkeypatch, most):
     rng = np.random.default_rng(3)
     counts, topics = made(rng, 600, 12, 20)
     found = []
@@ -95,7 +95,7 @@ def test_blocks_and_threads_do_not_matter(monkeypatch, most):
 
 
 @pytest.mark.parametrize("seed", range(1))
-def test_drawing_is_from_where_they_are(engine, seed):
+def test_sweep_starts_from_the_given_topics(engine, seed):
     """With almost no alpha a token can only go where its document's others are."""
     rng = np.random.default_rng(seed)
     counts = np.float32(np.ones((30, 6)))
@@ -108,7 +108,7 @@ def test_drawing_is_from_where_they_are(engine, seed):
 
 
 @pytest.mark.parametrize("seed", range(1))
-def test_topics_of_words_alone_are_looked_at(engine, seed):
+def test_only_topics_of_the_words_are_used(engine, seed):
     """A mini-batch of few words among many is drawn as with all topics laid out."""
     rng = np.random.default_rng(seed)
     topics = make_topics(rng, 5, 200)

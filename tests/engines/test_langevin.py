@@ -41,7 +41,7 @@ def prior_of(weights):
 @every_prior
 @every_number
 @cases("at_once", [7, 4096])  # words, of 25
-def test_an_update_is_the_equation(monkeypatch, tested, engine, prior, number, at_once):
+def test_update_equals_the_equation(monkeypatch, tested, engine, prior, number, at_once):
     monkeypatch.setattr(_weights, "WORDS_AT_ONCE", at_once)
     weights, documents = made(engine, prior, number)
     task, chosen = make_task(K, seed=SEED | number << 32), np.array([2, 3, 5, 8, 11])
@@ -65,7 +65,7 @@ def test_an_update_is_the_equation(monkeypatch, tested, engine, prior, number, a
 
 
 @every_number
-def test_nothing_to_learn_from_changes_nothing(engine, number):
+def test_update_without_tokens_changes_nothing(engine, number):
     weights, documents = made(engine, "number", number)
     before = engine.weights(weights.host()).host()
     empty = engine.documents(documents.matrix[:3] * 0)
@@ -75,7 +75,7 @@ def test_nothing_to_learn_from_changes_nothing(engine, number):
 
 
 @every_number
-def test_an_interrupted_update_has_changed_nothing(monkeypatch, engine, number):
+def test_interrupted_update_changes_nothing(monkeypatch, engine, number):
     monkeypatch.setattr(_weights, "WORDS_AT_ONCE", 7)
     weights, documents = made(engine, "number", number)
     if number == 1:
@@ -141,7 +141,7 @@ def test_noise_has_the_step_s_variance(seed):
 @pytest.mark.parametrize("seed", range(5))
 @cases("rho", [0.1, 1.0])
 @cases("size", [1e-3, 1.0, 1e3])
-def test_no_topic_oversteps(seed, rho, size):
+def test_langevin_steps_are_bounded(seed, rho, size):
     """At least 1 - rho of a topic stays, whatever it weighs and one document stands for."""
     counts = np.zeros((200, K), np.int64)
     counts[0] = 1000  # all that was seen is of one word, and of the first topic most
@@ -154,7 +154,7 @@ def test_no_topic_oversteps(seed, rho, size):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_draws_are_of_the_posterior(seed):
+def test_draws_follow_the_posterior(seed):
     """With given tokens that is Dirichlet(eta + n), of known mean and variance.
 
     2,000 topics are as many independent chains; each forgets at rate rho.

@@ -42,7 +42,7 @@ def test_keys_tell_contents_and_copies_apart(engine, seed, fractions):
 
 
 @given(SEEDS, st.booleans())
-def test_every_engine_has_the_same_keys_of_any_form(engine, seed, fractions):
+def test_content_keys_do_not_depend_on_engine_or_format(engine, seed, fractions):
     X = collection(seed, fractions)
     expected = ReferenceEngine().documents(X).content_keys()
     assert np.array_equal(engine.documents(X).content_keys(), expected)
@@ -64,7 +64,7 @@ def test_no_documents(engine):
 
 
 @given(SEEDS, st.integers(0, 2**32 - 1), st.integers(0, 9))
-def test_the_order_is_of_the_contents_not_of_the_rows(engine, seed, chance, which):
+def test_order_depends_on_contents_only(engine, seed, chance, which):
     X = collection(seed)
     moved = X[np.random.default_rng(seed).permutation(N_DOCS)]
     order, others = (engine.documents(rows).order(chance, which) for rows in (X, moved))
@@ -85,7 +85,7 @@ def test_parts_sorted_and_merged_are_the_collection_sorted(engine, seed, cuts):
 
 
 @given(SEEDS)
-def test_the_sum_of_lengths_is_exact_in_units_whatever_the_order_and_the_parts(engine, seed):
+def test_sum_of_lengths_is_exact_in_any_order_and_split(engine, seed):
     X, rng = collection(seed).astype(np.float64), np.random.default_rng(seed)
     X.data *= rng.lognormal(-9, 4, X.nnz)  # so different that sums of them would be rounded
     tokens = engine.tokens(engine.documents(X), 3)
@@ -104,7 +104,7 @@ def test_ranks(keys, n):
 
 
 @pytest.mark.parametrize("seed", range(1))
-def test_orders_are_many_and_even(engine, seed):
+def test_orders_are_uniform(engine, seed):
     """Where a document comes in one order tells nothing of another, or of its number."""
     documents = engine.documents(collection(seed))
     chances = range(40 * seed, 40 * seed + 40)

@@ -31,7 +31,7 @@ def make_rows(rng, n_rows, n_words):
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @given(seed=SEEDS, n_topics=st.integers(1, 70))
-def test_documents_are_as_likely_as_the_formula_says(name, dtype, seed, n_topics):
+def test_document_likelihood_equals_the_formula(name, dtype, seed, n_topics):
     engine, rng = made(name), np.random.default_rng(seed)
     X, topics = make_documents(rng, 12, 40), make_topics(rng, n_topics, 40).astype(dtype)
     topics[:, 3] = 0  # which counts as 1e-30
@@ -44,7 +44,7 @@ def test_documents_are_as_likely_as_the_formula_says(name, dtype, seed, n_topics
 
 @pytest.mark.parametrize("name", NAMES)
 @given(seed=SEEDS, n_begun=st.integers(0, 3), n_rows=st.integers(12, 600))
-def test_rows_are_chosen_by_the_squares_of_their_distances(name, seed, n_begun, n_rows):
+def test_rows_are_chosen_by_squared_distance(name, seed, n_begun, n_rows):
     engine, rng = made(name), np.random.default_rng(seed)
     X, draws = make_rows(rng, n_rows, 20), rng.random(4)
     chosen = engine.far_apart(sparse.csr_array(X), draws, n_begun)
@@ -60,7 +60,7 @@ def test_rows_are_chosen_by_the_squares_of_their_distances(name, seed, n_begun, 
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_too_few_rows_that_differ_are_none(name):
+def test_too_few_distinct_rows_give_none(name):
     X = sparse.csr_array(np.repeat(np.eye(3), 5, axis=0))
     engine, draws = made(name), np.random.default_rng(0).random(4)
     assert sorted(engine.far_apart(X, draws[:3]) // 5) == [0, 1, 2]
@@ -71,7 +71,7 @@ def test_too_few_rows_that_differ_are_none(name):
 
 @pytest.mark.cuda
 @pytest.mark.skipif(no_gpu() is not None, reason=no_gpu() or "there is a GPU")
-def test_scores_of_documents_that_do_not_fit_are_the_same(monkeypatch):
+def test_scores_do_not_depend_on_blocks(monkeypatch):
     rng, engine = np.random.default_rng(0), get_engine("cuda")
     X, topics = make_documents(rng, 60, 50), make_topics(rng, 9, 50)
     theta = rng.dirichlet(np.ones(9), 60).astype(np.float32)

@@ -19,7 +19,7 @@ from .made import SEEDS, as_lambda, make_task, plain_weights, same_bytes
 @every_rule
 @some_methods
 @cases("number", [1, 2])
-def test_an_update_is_statistics_applied(tested, engine, method, rule, number):
+def test_update_equals_applied_statistics(tested, engine, method, rule, number):
     """Also with the statistics of parts added, in any order."""
     at_once, documents = made(engine, prior_weight=0.0)
     in_parts, in_steps = engine.weights(at_once.host()), engine.weights(at_once.host())
@@ -81,7 +81,7 @@ def test_statistics_of_other_words_are_added_beside():
 
 
 @given(SEEDS, st.lists(st.integers(0, 11)))
-def test_chosen_documents_are_a_collection_of_their_own(engine, seed, chosen):
+def test_chosen_documents_equal_a_collection_of_them(engine, seed, chosen):
     """In any order, and some of them twice."""
     weights, documents = made(engine, seed=seed)
     task, chosen = make_task(K, EM()), np.array(chosen, np.int64)
@@ -98,7 +98,7 @@ def test_chosen_documents_are_a_collection_of_their_own(engine, seed, chosen):
     assert same_bytes(weights.host(), other.host())
 
 
-def test_tokens_that_the_mixture_cannot_explain_are_of_no_topic(engine):
+def test_unexplained_tokens_belong_to_no_topic(engine):
     weights = engine.weights(plain_weights([[0.5, 0.5, 0.0], [0.0, 0.2, 0.8]]))
     documents = engine.documents(sparse.csr_array(np.float32([[3, 2, 1]])))
     found = engine.statistics(weights, documents, make_task(2, Vertex()), divide=True)

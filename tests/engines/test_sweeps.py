@@ -46,7 +46,7 @@ def test_draws_follow_the_posterior_of_a_document_s_topics(tested, engine, seed)
 
 @pytest.mark.parametrize("seed", range(1))
 @cases("count", [1.0, 0.5])
-def test_a_token_does_not_count_for_itself(tested, engine, count, seed):
+def test_conditional_excludes_the_token_itself(tested, engine, count, seed):
     alpha, n = np.array([0.4, 0.6]), tested.n_documents
     tokens = tokens_of(engine, np.tile([count, 0], (n, 1)), 2)
     draw(engine, tokens, [[0.5, 0.5], [0.0, 1.0]], alpha)
@@ -59,7 +59,7 @@ def test_a_token_does_not_count_for_itself(tested, engine, count, seed):
     assert within_sampling_error(seen, odds / odds.sum(), n).all()
 
 
-def test_a_token_that_is_all_its_topic_has_of_a_word_moves(engine):
+def test_only_token_of_a_word_in_its_topic_can_move(engine):
     tokens = tokens_of(engine, np.tile([1, 0], (50, 1)), 2)
     draw(engine, tokens, [[0.5, 0.5], [0.0, 1.0]], [0.5, 0.5])
     counts = counts_of([[0.2, 0.8], [0.2, 0.8]], 5)
@@ -83,7 +83,7 @@ def test_only_topics_that_have_the_word_are_drawn(engine, n_topics):
 @pytest.mark.parametrize("seed", range(1))
 @pytest.mark.parametrize("prior", PRIORS)
 @pytest.mark.parametrize("n_topics", [3, 16, 40])
-def test_draws_are_the_reference_s(tested, engine, n_topics, prior, seed):
+def test_draws_equal_the_references(tested, engine, n_topics, prior, seed):
     """Sweep after sweep, with fractions and repeated words; all but where rounding decides."""
     rng = np.random.default_rng(seed)
     X, host = make_documents(rng, 30, 40), make_weights(rng, 40, n_topics, prior)
@@ -152,7 +152,7 @@ def test_the_order_of_documents_changes_nothing(engine, seed):
 
 
 @pytest.mark.parametrize("seed", range(1))
-def test_identical_documents_do_not_move_in_step(engine, seed):
+def test_identical_documents_draw_independently(engine, seed):
     X = np.tile([2, 1, 3, 0, 1], (40, 1))
     topics, alpha, tokens = np.full((5, 5), 0.2), np.ones(5), tokens_of(engine, X, 5)
     counts = draw(engine, tokens, topics, alpha, seed)
@@ -170,7 +170,7 @@ def test_identical_documents_do_not_move_in_step(engine, seed):
 
 
 @pytest.mark.parametrize("seed", range(1))
-def test_every_sweep_and_every_seed_draws_anew(engine, seed):
+def test_draws_differ_between_sweeps_and_seeds(engine, seed):
     X = make_documents(np.random.default_rng(seed), 200, 9).toarray()
     topics, found = np.full((5, 9), 1 / 9), []
     for chance in (seed, seed + 1, seed + (1 << 32), seed + (2 << 32)):

@@ -64,7 +64,7 @@ def expected(lam, eta, X, beta, theta, rule, step):
 @every_rule
 @every_method
 @pytest.mark.parametrize("number", [1, 4])
-def test_an_update_is_the_equations(tested, engine, method, rule, number):
+def test_update_equals_the_equations(tested, engine, method, rule, number):
     prior = PRIORS[METHODS.index(method) % 3]
     rng = np.random.default_rng(number)
     documents = engine.documents(make_documents(rng, 12, V))
@@ -102,7 +102,7 @@ def test_an_update_is_the_equations(tested, engine, method, rule, number):
 
 
 @cases("rho", [0.4, 1.0])
-def test_a_topic_that_no_document_uses_stays(engine, rho):
+def test_unused_topic_keeps_its_weights(engine, rho):
     weights, documents = made(engine, prior_weight=0.0)
     before = engine.read(weights).copy()
     engine.update(weights, documents, make_task(K, Vertex()), ML(), Step(3, rho, 30.0, SEED))
@@ -114,7 +114,7 @@ def test_a_topic_that_no_document_uses_stays(engine, rho):
 
 
 @cases("method", [VB(n_iter=20, tol=0), CGS(burn_in=2, n_samples=3)], ids=repr)
-def test_a_word_that_is_rare_in_every_topic_belongs_where_it_is_least_rare(engine, method):
+def test_rare_word_belongs_to_its_least_unlikely_topic(engine, method):
     """exp(E[log beta]) of all its topics is next to nothing; their ratios are not."""
     rows = np.full((V, K), 2.0, np.float32)
     rows[3] = 0.003
@@ -129,7 +129,7 @@ def test_a_word_that_is_rare_in_every_topic_belongs_where_it_is_least_rare(engin
 @every_rule
 @cases("number", [1, 3])
 @cases("what", ["no documents", "empty ones", "zeros", "none chosen"])
-def test_nothing_to_learn_from_changes_nothing(engine, rule, number, what):
+def test_update_without_tokens_changes_nothing(engine, rule, number, what):
     weights, documents = made(engine)
     X = documents.matrix
     zeros = sparse.csr_array(([0.0, 0.0], [1, 2], [0, 1, 2]), shape=(2, V))
@@ -177,7 +177,7 @@ class Interrupting:
 @cases("late", [False, True])
 @cases("number", [1, 2])
 @cases("by", ["update", "apply"])
-def test_an_interrupted_update_leaves_usable_weights(engine, rule, late, number, by):
+def test_interrupted_update_leaves_valid_weights(engine, rule, late, number, by):
     start = engine.random_weights(V, K, 0.3, SEED)
     weights, documents = made(engine, prior_weight=0.0)
     weights = start if number == 1 else weights
@@ -205,7 +205,7 @@ def test_an_interrupted_update_leaves_usable_weights(engine, rule, late, number,
 @every_prior
 @every_rule
 @cases("method", [EM(), VB(n_iter=20, tol=0)], ids=repr)
-def test_updates_in_a_row_stay_with_the_reference(engine, method, rule, prior):
+def test_successive_updates_follow_the_reference(engine, method, rule, prior):
     rng = np.random.default_rng(5)
     X, eta = make_documents(rng, 24, V), make_prior(rng, prior, V, K)
     topics = []

@@ -110,7 +110,7 @@ class Contract:
         return infer(X, topics, doc_topic_prior=prior, method=self.method, random_state=seed)
 
     @pytest.mark.parametrize("edge", EDGES)
-    def test_mixtures_are_mixtures_and_certified(self, edge: str) -> None:
+    def test_mixtures_are_distributions_with_certificates(self, edge: str) -> None:
         result = self.infer(*EDGES[edge])
         assert np.isfinite(result.theta).all()
         assert (result.theta >= 0).all()
@@ -119,7 +119,7 @@ class Contract:
             assert np.isfinite(gap).all()
             assert (gap >= 0).all()
 
-    def test_seed_decides_everything(self) -> None:
+    def test_equal_seeds_give_equal_results(self) -> None:
         X, topics, _ = corpus(1, n_docs=4, n_topics=3, n_words=20, n_tokens=15)
         before = np.random.get_state()[1].copy()  # noqa: NPY002  # the state that must not be used
         first, again, other = (self.infer(X, topics, seed=s).theta for s in (5, 5, 6))
@@ -127,13 +127,13 @@ class Contract:
         assert (first != other).any() == self.random
         np.testing.assert_array_equal(before, np.random.get_state()[1])  # noqa: NPY002
 
-    def test_rows_do_not_know_their_neighbours(self) -> None:
+    def test_rows_do_not_depend_on_their_neighbours(self) -> None:
         X, topics, _ = corpus(2, n_docs=6, n_topics=4, n_words=25, n_tokens=30)
         all_rows = self.infer(X, topics).theta
         order = [4, 0, 3]
         np.testing.assert_array_equal(self.infer(X[order], topics).theta, all_rows[order])
 
-    def test_wrong_settings_are_one_clear_sentence(self) -> None:
+    def test_bad_settings_raise_one_sentence(self) -> None:
         for settings in self.wrong:
             (parameter,) = set(settings) - {"n_iter"} or settings
             method = type(self.method)(**settings)
@@ -141,7 +141,7 @@ class Contract:
             with pytest.raises(InputError, match=message):
                 infer([[1, 2]], [[0.5, 0.5]], method=method)
 
-    def test_it_is_a_scikit_learn_object(self) -> None:
+    def test_method_is_a_scikit_learn_estimator(self) -> None:
         copy = clone(self.method)
         assert copy is not self.method
         assert copy == self.method

@@ -20,7 +20,7 @@ class TestContract(Contract):
 
 @given(documents(), st.integers(1, 4))
 @settings(max_examples=150, deadline=None)
-def test_f_never_falls(document, n_inner):
+def test_objective_never_decreases(document, n_inner):
     stages = list(CCCP(n_iter=25, n_inner=n_inner, tol=0.0)._climb(document))
     f = np.array([objective(t, document.counts, document.beta, document.alpha) for _, t in stages])
     np.testing.assert_allclose(f, [value for value, _ in stages], rtol=1e-9, atol=1e-9)
@@ -28,8 +28,8 @@ def test_f_never_falls(document, n_inner):
 
 
 @pytest.mark.parametrize("alpha", [1.0, 1.3, 4.0])
-def test_it_reaches_the_concave_optimum(alpha):
-    X, topics, _ = corpus(3, n_docs=5, n_topics=4, n_words=30, n_tokens=80)
+def test_result_reaches_the_concave_optimum(alpha):
+    X, topics, _ = corpus(3, n_docs=3, n_topics=4, n_words=30, n_tokens=80)
     result = infer(X, topics, doc_topic_prior=alpha, method=CCCP(n_iter=2000, tol=0.0))
     best = np.array([concave_optimum(x, topics, alpha) for x in X])
     np.testing.assert_allclose(result.objective, best, atol=2e-4)
@@ -45,7 +45,7 @@ def test_disjoint_topics_have_the_mode_of_a_dirichlet():
 
 
 @pytest.mark.parametrize("seed", range(1))
-def test_below_one_the_gap_counts_the_sunken_topics(seed):
+def test_gap_below_alpha_one_counts_vanished_topics(seed):
     X, topics, _ = corpus(seed, n_docs=5, n_topics=6, n_words=40, n_tokens=200)
     result = infer(X, topics, doc_topic_prior=0.2, method=CCCP(n_iter=3000, tol=0.0))
     sunken = (result.theta < 1e-8).sum(axis=1)
@@ -67,7 +67,7 @@ def test_expected_counts_sum_to_the_tokens():
     np.testing.assert_allclose(counts.sum(), 80)
 
 
-def test_a_cheap_topic_without_hope_leaves_the_rest_to_the_others():
+def test_best_mixture_with_one_vanishing_count():
     theta = best_mixture(np.array([1e-200, 7.0, 7.0]), np.array([0.0, 8.0, 10.0]))
     mu = np.sqrt(50) - 2  # 7 / (8 + mu) + 7 / (10 + mu) = 1
     np.testing.assert_allclose(theta, [0, 7 / (8 + mu), 7 / (10 + mu)], atol=1e-12)
@@ -79,7 +79,7 @@ def test_a_cheap_topic_without_hope_leaves_the_rest_to_the_others():
     st.sampled_from([1e-3, 1.0, 1e9]),
 )
 @settings(max_examples=200, deadline=None)
-def test_the_surrogate_is_maximised(seed, floor, spread):
+def test_surrogate_satisfies_the_kkt_conditions(seed, floor, spread):
     """The conditions of Kuhn and Tucker: slopes are equal, and no larger at the floor."""
     rng = np.random.default_rng(seed)
     n = int(rng.integers(1, 8))

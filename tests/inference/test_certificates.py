@@ -124,7 +124,7 @@ def test_the_gap_shrinks_with_more_iterations(seed):
 
 
 @cases("method", ["ope", "em", "vb"])
-def test_logarithms_are_those_of_double_precision(method):
+def test_log_likelihood_equals_double_precision(method):
     """One topic and a word a document: the objective is the logarithm of the word's probability."""
     likely = np.exp(np.random.default_rng(0).uniform(-25, 0, 4000))
     topic = (likely / likely.sum()).astype(np.float32)

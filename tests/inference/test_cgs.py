@@ -14,7 +14,7 @@ from opelda.inference import CGS, infer
 
 @given(data=st.data(), seed=st.integers(0, 2**32 - 1))
 @settings(max_examples=60, deadline=None)
-def test_kernel_is_the_reference(draw_problem, data, seed):
+def test_kernel_equals_reference(draw_problem, data, seed):
     """The same tokens in the same topics: sums in doubles, so only an exact tie could differ."""
     X, topics, alpha = draw_problem(data, counts=(0, 1, 2, 3, 7, 0.5, 2.5, 0.3))
     method = CGS(burn_in=data.draw(st.integers(0, 3)), n_samples=data.draw(st.integers(1, 3)))
@@ -43,7 +43,7 @@ def exact_mean(d, topics, alpha):
     ("d", "alpha"),
     [([2, 1, 1], [0.5, 0.5, 0.5]), ([0, 3, 1], [0.2, 1.0, 3.0]), ([1, 1, 2], [1.0, 1.0, 1.0])],
 )
-def test_long_chains_have_the_posteriors_mean(d, alpha, seed):
+def test_mean_of_long_chains_is_the_posterior_mean(d, alpha, seed):
     topics = np.array([[0.6, 0.3, 0.1], [0.0, 0.5, 0.5], [0.3, 0.2, 0.5]])
     options = {"method": CGS(burn_in=50, n_samples=500), "doc_topic_prior": alpha}
     chains = (infer([d], topics, random_state=64 * seed + i, **options) for i in range(64))
@@ -55,7 +55,7 @@ def test_long_chains_have_the_posteriors_mean(d, alpha, seed):
     assert standard.max() < 0.01
 
 
-def test_fractions_are_tokens_of_less_weight():
+def test_fractional_counts_become_tokens_of_less_weight():
     topics = [[1.0, 0.0], [0.0, 1.0]]
     theta = infer([[2.5, 0.25]], topics, method=CGS(), doc_topic_prior=1.0).theta[0]
     np.testing.assert_allclose(theta, [3.5 / 4.75, 1.25 / 4.75], rtol=1e-6)
@@ -70,13 +70,13 @@ def test_seeds_differ_and_repeat():
     assert not np.array_equal(first, other)
 
 
-def test_a_document_too_long():
+def test_too_long_document_is_rejected():
     X = np.array([[1, 1], [6e7, 6e7]])
     with pytest.raises(InputError, match="Document 1 has more than 100,000,000 tokens"):
         infer(X, [[0.5, 0.5]], method="cgs")
 
 
 @pytest.mark.parametrize("bad", [{"burn_in": -1}, {"n_samples": 0}])
-def test_refuses(bad):
+def test_bad_parameters_are_rejected(bad):
     with pytest.raises(InputError, match=next(iter(bad))):
         infer([[1, 0]], [[0.5, 0.5]], method=CGS(**bad))

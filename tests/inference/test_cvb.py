@@ -11,13 +11,13 @@ from opelda.inference import CVB, infer
 
 @given(data=st.data(), n_iter=st.integers(1, 12))
 @settings(max_examples=60, deadline=None)
-def test_kernel_is_the_reference(draw_problem, assert_same, data, n_iter):
+def test_kernel_equals_reference(draw_problem, assert_same, data, n_iter):
     X, topics, alpha = draw_problem(data)
     assert_same(X, topics, method=CVB(n_iter=n_iter, tol=0), doc_topic_prior=alpha)
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_stops_where_the_reference_stops(make_problem, seed):
+def test_kernel_stops_at_the_references_iteration(make_problem, seed):
     X, topics, _ = make_problem(seed, n_docs=30, n_words=30)
     fast = infer(X, topics, method="cvb")
     slow = infer(X, topics, method="cvb", engine="reference")
@@ -46,7 +46,7 @@ def token_by_token(d, topics, alpha, n_iter):
 
 @pytest.mark.parametrize("alpha", [0.1, 0.5, 2.0])
 @pytest.mark.parametrize("n_iter", [1, 2, 30])
-def test_is_the_token_by_token_form(make_problem, alpha, n_iter):
+def test_cvb_equals_its_token_by_token_form(make_problem, alpha, n_iter):
     X, topics, _ = make_problem(4, n_docs=6, n_words=25)
     method = CVB(n_iter=n_iter, tol=0)
     ours = infer(X, topics, method=method, doc_topic_prior=alpha).theta
@@ -56,6 +56,6 @@ def test_is_the_token_by_token_form(make_problem, alpha, n_iter):
 
 
 @pytest.mark.parametrize("bad", [{"n_iter": 0}, {"tol": -0.1}])
-def test_refuses(bad):
+def test_bad_parameters_are_rejected(bad):
     with pytest.raises(InputError, match=next(iter(bad))):
         infer([[1, 0]], [[0.5, 0.5]], method=CVB(**bad))

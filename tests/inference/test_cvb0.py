@@ -12,7 +12,7 @@ from tests.cases import cases
 
 @given(data=st.data())
 @settings(max_examples=80, deadline=None)
-def test_kernel_is_the_reference(draw_problem, data):
+def test_kernel_equals_reference(draw_problem, data):
     X, topics, alpha = draw_problem(data)
     method = CVB0(
         burn_in=data.draw(st.integers(0, 5)),
@@ -29,7 +29,7 @@ def test_kernel_is_the_reference(draw_problem, data):
 
 @cases("alpha", [0.1, 0.7, 2.0])
 @pytest.mark.parametrize("seed", range(3))
-def test_in_the_long_run_solves_the_concave_problem(make_problem, best_mixture, seed, alpha):
+def test_many_iterations_reach_the_concave_optimum(make_problem, best_mixture, seed, alpha):
     X, topics, _ = make_problem(seed, n_docs=5, n_topics=5, n_words=15, concentration=0.5)
     method = CVB0(burn_in=3000, n_samples=200, decay=0.9)
     ours = infer(X, topics, method=method, doc_topic_prior=alpha).theta
@@ -64,6 +64,6 @@ def test_counted_passes_are_averaged():
         {"decay": 0.0},
     ],
 )
-def test_refuses(bad):
+def test_bad_parameters_are_rejected(bad):
     with pytest.raises(InputError, match=next(iter(bad))):
         infer([[1, 0]], [[0.5, 0.5]], method=CVB0(**bad))

@@ -16,7 +16,7 @@ from tests.cases import cases
 
 
 @given(data=st.data())
-def test_kernel_is_the_reference(data, draw_problem, assert_same):
+def test_kernel_equals_reference(data, draw_problem, assert_same):
     X, topics, alpha = draw_problem(data)
     method = EM(
         n_iter=data.draw(st.integers(1, 12), label="n_iter"),
@@ -28,13 +28,13 @@ def test_kernel_is_the_reference(data, draw_problem, assert_same):
 @pytest.mark.parametrize(
     ("n_topics", "n_kept"), [(40, 16), (40, 17), (100, 33), (300, 16), (9, 16)]
 )
-def test_kernel_is_the_reference_on_longer_documents(n_topics, n_kept, make_problem, assert_same):
-    X, topics, _ = make_problem(3, n_docs=60, n_topics=n_topics, n_words=200, n_tokens=150)
+def test_kernel_equals_reference_on_longer_documents(n_topics, n_kept, make_problem, assert_same):
+    X, topics, _ = make_problem(3, n_docs=20, n_topics=n_topics, n_words=200, n_tokens=150)
     assert_same(X, topics, method=EM(n_kept=n_kept))
 
 
 @cases("alpha", [0.05, 1.0, "vector"])
-def test_with_all_topics_and_time_it_finds_the_maximum(alpha, make_problem, best_mixture):
+def test_all_topics_and_many_iterations_reach_the_maximum(alpha, make_problem, best_mixture):
     X, topics, _ = make_problem(5, n_docs=8, n_topics=12)
     weight = np.linspace(0.05, 0.8, 12) if alpha == "vector" else np.full(12, alpha)
     found = infer(X, topics, method=EM(n_iter=20_000, n_kept=12), doc_topic_prior=weight)
@@ -42,7 +42,7 @@ def test_with_all_topics_and_time_it_finds_the_maximum(alpha, make_problem, best
         np.testing.assert_allclose(theta, best_mixture(d, topics, weight), atol=2e-5)
 
 
-def test_every_iteration_climbs(make_problem):
+def test_every_iteration_increases_the_objective(make_problem):
     X, topics, _ = make_problem(6, n_docs=20, n_topics=15)
     alpha = 0.1
 
@@ -57,7 +57,7 @@ def test_every_iteration_climbs(make_problem):
     assert (heights[-1] > heights[0] + 0.1).any()
 
 
-def test_the_others_have_the_priors_share(make_problem):
+def test_dropped_topics_have_the_priors_share(make_problem):
     X, topics, _ = make_problem(7, n_docs=30, n_topics=20)
     X[3] = 0
     alpha = np.linspace(0.1, 1.0, 20)
@@ -70,7 +70,7 @@ def test_the_others_have_the_priors_share(make_problem):
     assert found.picked[[3]].nnz == 0
 
 
-def test_the_topics_kept_explain_most_at_first(make_problem):
+def test_kept_topics_explain_the_most_tokens(make_problem):
     X, topics, _ = make_problem(8, n_docs=40, n_topics=30)
     found = infer(X, topics, method=EM(n_kept=4))
     for d, row in zip(X, found.picked.toarray(), strict=True):
@@ -78,13 +78,13 @@ def test_the_topics_kept_explain_most_at_first(make_problem):
         assert set(np.flatnonzero(row)) <= set(np.argsort(-explained)[:4])
 
 
-def test_equal_topics_are_kept_from_the_first_on():
+def test_ties_between_topics_keep_the_first():
     topics = np.tile([[0.25, 0.75]], (40, 1))
     found = infer([[3, 1]], topics, method=EM(n_kept=7))
     assert np.array_equal(found.picked.indices, np.arange(7))
 
 
-def test_only_what_is_wanted_is_made(make_problem):
+def test_only_requested_results_are_computed(make_problem):
     X, topics, _ = make_problem(9)
     engine = CPUEngine(1)
     given = (
@@ -104,7 +104,7 @@ def test_only_what_is_wanted_is_made(make_problem):
 
 
 @cases("learning", ["ml", "online", "streaming"])
-def test_topics_are_learned_alike_from_either_form(learning, make_problem, monkeypatch):
+def test_sparse_and_dense_mixtures_teach_equal_topics(learning, make_problem, monkeypatch):
     X, _, _ = make_problem(10, n_docs=200, n_topics=5)
     options = {
         "inference": "em",
@@ -130,6 +130,6 @@ def test_reference_keeps_the_sum_of_tokens(make_problem):
 
 
 @cases("wrong", [{"n_iter": 0}, {"n_kept": 0}, {"n_kept": 2.5}])
-def test_parameters_are_checked(wrong):
+def test_bad_parameters_are_rejected(wrong):
     with pytest.raises(InputError, match=r"n_.* must be a whole number"):
         infer([[1, 2]], [[0.5, 0.5]], method=EM(**wrong))

@@ -17,7 +17,7 @@ def problem(make_problem):
 
 
 @cases("name", NAMES)
-def test_nothing_but_the_document_matters(name, problem):
+def test_result_depends_only_on_the_document(name, problem):
     X, topics, _ = problem
     rng = np.random.default_rng(0)
     options = {"method": name, "random_state": 11}
@@ -35,7 +35,7 @@ def test_nothing_but_the_document_matters(name, problem):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_certificate_is_the_engines(name, problem):
+def test_certificate_agrees_with_the_reference(name, problem):
     X, topics, _ = problem
     topics = topics.astype(np.float32)
     fast = infer(X[:10], topics, method=name, random_state=0)
@@ -71,7 +71,7 @@ def test_instruction_sets_agree(name, isa, make_problem, seed):
 
 @cases("alpha", [1e-3, 0.5, 1.0, 5.0, "vector"])
 @cases("name", NAMES)
-def test_survives(name, alpha):
+def test_extreme_documents_give_finite_results(name, alpha):
     rng = np.random.default_rng(2)
     for n_topics in (1, 3, 40):
         topics = rng.dirichlet(np.full(30, 0.2), n_topics)
@@ -110,7 +110,7 @@ def test_no_documents(name):
 
 
 @cases("name", NAMES)
-def test_an_own_topic_each_is_found(name):
+def test_documents_of_one_topic_each_are_recognised(name):
     topics = np.kron(np.eye(4), np.full((1, 5), 0.2))
     X = np.kron(np.eye(4), np.full((1, 5), 10.0))
     theta = infer(X, topics, method=METHODS[name](), random_state=0).theta

@@ -48,7 +48,7 @@ def best_by_scipy(d, topics, weight):
 
 
 @given(data=st.data())
-def test_every_document_is_within_what_was_asked(data, draw_problem):
+def test_every_document_reaches_max_loss(data, draw_problem):
     X, topics, _ = draw_problem(data, alphas=(None,))
     asked = data.draw(st.sampled_from(LOSSES), label="max_loss")
     result = infer(X, topics, method="exact", max_loss=asked)
@@ -66,7 +66,7 @@ def test_every_document_is_within_what_was_asked(data, draw_problem):
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from(["ope", "em", "vb", "cvb0", "fw", "cccp"]))
-def test_bounds_of_every_method_are_true_and_close(seed, method):
+def test_every_methods_bound_is_valid_and_tight(seed, method):
     rng = np.random.default_rng(seed)
     topics = rng.dirichlet(np.full(60, 0.1), 15)
     X = rng.poisson(0.5, (8, 60))
@@ -81,7 +81,7 @@ def test_bounds_of_every_method_are_true_and_close(seed, method):
 @pytest.mark.parametrize("alpha", [1.0, 1.001, 1.5, 8.0, "vector", "some at 1"])
 @pytest.mark.parametrize("method", ["exact", "em"])
 @pytest.mark.parametrize("n_words", [9, 40])
-def test_a_concave_prior_counts(alpha, method, n_words, make_problem):
+def test_loss_includes_a_concave_prior(alpha, method, n_words, make_problem):
     X, topics, _ = make_problem(3, n_docs=6, n_topics=12, n_words=n_words)
     prior = np.full(12, alpha) if isinstance(alpha, float) else np.linspace(1.0, 3.0, 12)
     if alpha == "some at 1":
@@ -149,7 +149,7 @@ def test_hard_cases(topics, X, asked):
 @pytest.mark.parametrize("method", ["exact", "em", "fw", "ope"])
 @cases("engine", ["cpu", "reference"])
 @pytest.mark.filterwarnings("ignore::opelda.inference.AccuracyWarning")
-def test_no_word_is_impossible_where_a_loss_is_stated(X, method, engine):
+def test_finite_loss_implies_positive_word_probabilities(X, method, engine):
     """Of 40 topics that share no word every one is needed, however little of it."""
     result = infer(X[None], np.eye(40), method=method, doc_topic_prior=1e-30, engine=engine)
     theta = result.theta[0].astype(np.longdouble)
@@ -172,7 +172,7 @@ def test_many_topics_may_be_needed(n_topics):
     assert (result.loss <= 0.01).all()
 
 
-def test_copies_of_topics_do_no_harm():
+def test_duplicate_topics_do_not_prevent_accuracy():
     rng = np.random.default_rng(2)
     topics = np.repeat(rng.dirichlet(np.full(60, 0.1), 33), 3, axis=0)
     X = rng.poisson(0.8, (40, 60))
@@ -198,7 +198,7 @@ def test_steep_priors_are_bounded_too(alpha, method):
         assert best_by_scipy(d, single(topics), known - 1) - f <= loss + 1e-9 * alpha.sum()
 
 
-def test_every_instruction_set_keeps_the_promise(make_problem):
+def test_every_instruction_set_reaches_max_loss(make_problem):
     X, topics, _ = make_problem(7, n_docs=100, n_topics=50)
     engine = CPUEngine(1)
     best = engine.instruction_set
@@ -213,7 +213,7 @@ def test_every_instruction_set_keeps_the_promise(make_problem):
 
 @pytest.mark.heavy
 @pytest.mark.parametrize("seed", range(100))
-def test_no_mixture_is_ahead_by_more_in_a_million_documents(seed):
+def test_stated_losses_hold_for_a_million_documents(seed):
     """Of every kind of document, against mixtures found by other methods and other arithmetic."""
     rng = np.random.default_rng(seed)
     n_topics, n_words = int(rng.integers(2, 120)), int(rng.integers(2, 400))
@@ -262,7 +262,7 @@ def many_topics(n_topics, rng):
 
 
 @given(seed=st.integers(0, 2**32 - 1), n_topics=st.integers(130, 300))
-def test_documents_of_hundreds_of_topics_are_within_what_was_asked(seed, n_topics):
+def test_documents_of_hundreds_of_topics_reach_max_loss(seed, n_topics):
     topics, X, best = many_topics(n_topics, np.random.default_rng(seed))
     found = infer(X, topics, method="exact", max_loss=1e-3)
     assert found.loss[0] <= 1e-3
@@ -289,7 +289,7 @@ def test_spent_work_leaves_a_valid_bound(n_topics, monkeypatch):
 
 
 @given(seed=st.integers(0, 2**32 - 1), above=st.sampled_from([5e-8, 1e-9, 1e-4, 0.1]))
-def test_the_loss_is_about_the_prior_in_double_precision(seed, above):
+def test_loss_uses_the_prior_in_double_precision(seed, above):
     """Of alpha = 1 + 5e-8 single precision makes 1: f is minus infinity where a share is 0."""
     rng = np.random.default_rng(seed)
     topics = rng.dirichlet(np.full(12, 0.3), 4)

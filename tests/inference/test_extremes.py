@@ -21,7 +21,7 @@ KERNELS = ("ope", "em", "vb", "cvb0", "cvb", "fw")
 @cases("method", KERNELS)
 @cases("count", [1e-19, 1e-6, 1e6, 1e13])
 @cases("alpha", [1e-30, 0.1, 1.0, 1e6])
-def test_counts_and_priors_of_every_size(method, count, alpha):
+def test_extreme_counts_and_priors_give_finite_results(method, count, alpha):
     topics = np.array(
         [[0.5, 0.5 - 2e-15, 2e-15, 0], [0.3, 0.7 - 2e-15, 0, 2e-15], [0.2, 0.8, 0, 0]]
     )
@@ -36,7 +36,7 @@ def test_counts_and_priors_of_every_size(method, count, alpha):
 @cases("schedule", ["practical", "literal"])
 @cases("count", [1e-19, 1e13])
 @cases("n_topics", [3, 300])
-def test_screening_is_exact_at_the_extremes(schedule, count, n_topics):
+def test_screening_is_exact_for_extreme_counts(schedule, count, n_topics):
     X = np.zeros((2, n_topics))
     X[0, : min(20, n_topics)] = count
     X[1, ::2] = count
@@ -57,7 +57,7 @@ def test_screening_is_exact_at_the_extremes(schedule, count, n_topics):
         assert (results[0].gap > 0).all()
 
 
-def test_tiny_counts_count_as_none():
+def test_subnormal_counts_count_as_zero():
     topics = [[0.5, 0.5, 0.0], [0.3, 0.3, 0.4]]
     for method in KERNELS:
         found = infer([[1e-46, 0, 0], [1, 1e-30, 2]], topics, method=method, random_state=0)
@@ -65,7 +65,7 @@ def test_tiny_counts_count_as_none():
         assert np.array_equal(found.theta, plain.theta)
 
 
-def test_tokens_of_a_document_are_its_own():
+def test_n_tokens_is_the_sum_of_the_document():
     found = infer([[1e13, 0], [0.01, 0]], [[0.5, 0.5], [0.9, 0.1]], random_state=0)
     np.testing.assert_allclose(found.n_tokens, [1e13, 0.01], rtol=1e-6)
     long = infer(np.full((1, 1000), 40_000.25), np.full((2, 1000), 1e-3), random_state=0)
@@ -101,7 +101,7 @@ def _entries(X):
     ],
     ids=str,
 )
-def test_inconsistent_arrays_of_a_sparse_matrix_are_refused(parts, make):
+def test_inconsistent_sparse_arrays_are_rejected(parts, make):
     X = make(([1.0, 1.0], ([0, 1], [0, 1])), shape=(5, 5))
     assert X.has_canonical_format
     for name, values in parts.items():
@@ -113,7 +113,7 @@ def test_inconsistent_arrays_of_a_sparse_matrix_are_refused(parts, make):
         infer(X, np.full((3, 5), 0.2))
 
 
-def test_blocks_that_do_not_fill_a_sparse_matrix_are_refused():
+def test_bsr_blocks_that_do_not_fit_are_rejected():
     X = sparse.bsr_array((np.ones((2, 2, 2)), [1, 0], [0, 1, 2]), shape=(5, 5))
     with pytest.raises(InputError, match=r"blocks of shape \(2, 2\) do not fill it"):
         infer(X, np.full((3, 5), 0.2))
@@ -131,7 +131,7 @@ def test_a_stale_canonical_flag_changes_nothing(seed):
     assert np.array_equal(infer(X, topics, method="em", random_state=0).theta, expected)
 
 
-def test_repeated_small_integers_are_added_up():
+def test_repeated_small_integers_are_summed_without_overflow():
     twice = sparse.coo_array(
         (np.array([200, 200], np.uint8), (np.array([0, 0]), np.array([1, 1]))), shape=(1, 2)
     )
@@ -148,7 +148,7 @@ def test_repeated_small_integers_are_added_up():
         (sparse.coo_array(np.ones(2)), "X must have shape"),
     ],
 )
-def test_documents_beyond_the_edge(X, message):
+def test_out_of_range_documents_are_rejected(X, message):
     with pytest.raises(InputError, match=message):
         infer(X, [[0.5, 0.5], [0.9, 0.1]])
 
@@ -169,24 +169,24 @@ def test_other_byte_orders_are_read():
         ({"method": OPE(schedule="literal", epsilon=1e-50)}, "epsilon must be"),
     ],
 )
-def test_options_beyond_the_edge(options, message):
+def test_out_of_range_options_are_rejected(options, message):
     with pytest.raises(InputError, match=message):
         infer([[1, 2]], [[0.5, 0.5], [0.9, 0.1]], **options)
 
 
-def test_literal_vertices_must_fit_the_simplex():
+def test_epsilon_too_large_for_n_topics_is_rejected():
     topics = np.full((150, 3), 1 / 3)
     with pytest.raises(InputError, match="epsilon must be at most"):
         infer([[1, 2, 0]], topics, method=OPE(schedule="literal", epsilon=1e-2))
 
 
-def test_more_threads_than_anyone_has():
+def test_huge_n_jobs_is_accepted():
     X, topics = np.ones((100, 2)), [[0.5, 0.5], [0.9, 0.1]]
     base = infer(X, topics, random_state=0)
     assert np.array_equal(infer(X, topics, n_jobs=2**40, random_state=0).theta, base.theta)
 
 
-def test_words_that_a_mixture_excludes_add_nothing():
+def test_words_excluded_by_a_mixture_add_nothing():
     table = TopicTable.of(np.array([[0.5, 0.5, 0], [0, 0.2, 0.8]]), None)
     X = sparse.csr_array(np.array([[5, 5, 0], [0, 0, 3], [9, 1, 1]]))
     batch = transposed(Documents(X).part(), 3, 1)
@@ -196,7 +196,7 @@ def test_words_that_a_mixture_excludes_add_nothing():
     np.testing.assert_allclose(kept[:, :2], [[14, 0], [6, 0], [0, 3]], rtol=1e-6)
 
 
-def test_infer_from_several_threads_at_once():
+def test_concurrent_calls_of_infer_agree():
     from concurrent.futures import ThreadPoolExecutor
 
     rng = np.random.default_rng(0)

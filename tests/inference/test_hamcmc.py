@@ -45,7 +45,7 @@ class TestContract(Contract):
 
 @pytest.mark.parametrize("seed", range(1))
 @pytest.mark.parametrize("name", DOCUMENTS)
-def test_its_mean_is_the_posteriors(name, seed):
+def test_sample_mean_is_the_posterior_mean(name, seed):
     """Over 60 keys the error of one run has a root mean square of at most 0.06 (L1)."""
     document = DOCUMENTS[name]
     method = HAMCMC(n_iter=1500, burn_in=300)
@@ -56,7 +56,7 @@ def test_its_mean_is_the_posteriors(name, seed):
 
 @pytest.mark.parametrize("seed", range(1))
 @pytest.mark.parametrize("n_tokens", [10, 100_000])
-def test_its_spread_is_the_posteriors(n_tokens, seed):
+def test_sample_variance_is_the_posterior_variance(n_tokens, seed):
     """With disjoint topics the posterior is Dirichlet(counts + alpha) and its variance is known.
 
     Over 40 keys the ratio of all variances' sums has a standard deviation below 0.08.
@@ -76,7 +76,7 @@ def test_its_spread_is_the_posteriors(n_tokens, seed):
 
 
 @cases("name", DOCUMENTS)
-def test_the_slope_is_that_of_the_density_in_softmax_coordinates(name):
+def test_slope_is_the_gradient_in_softmax_coordinates(name):
     document = DOCUMENTS[name]
 
     def potential(eta):
@@ -94,7 +94,7 @@ def test_the_slope_is_that_of_the_density_in_softmax_coordinates(name):
 
 
 @pytest.mark.parametrize("seed", range(1))
-def test_the_curvature_is_never_above_half_the_tokens(seed):
+def test_curvature_is_at_most_half_the_tokens(seed):
     """The bound that sets the step: eigenvalues of the Hessian <= (N + sum alpha) / 2."""
     rng = np.random.default_rng(seed)
     document = DOCUMENTS["fractions"]
@@ -115,7 +115,7 @@ def pairs():
     return [(s, hessian @ s) for s in rng.normal(size=(3, 5))]
 
 
-def test_l_bfgs_is_bfgs_written_out(pairs):
+def test_l_bfgs_equals_explicit_bfgs(pairs):
     H = 0.3 * np.eye(5)
     for s, y in pairs:
         left = np.eye(5) - np.outer(s, y) / (y @ s)
@@ -144,7 +144,7 @@ def test_pairs_that_would_break_h_are_left_out():
         assert curvature_pairs([Position(still, slope), other], 10.0) == []
 
 
-def test_the_history_excludes_the_sample_it_moves(monkeypatch):
+def test_history_excludes_the_moved_sample(monkeypatch):
     seen, moved = [], []
 
     def pairs_of(points, steepest):
@@ -165,7 +165,7 @@ def test_the_history_excludes_the_sample_it_moves(monkeypatch):
 
 
 @pytest.mark.parametrize("seed", range(1))
-def test_long_documents_leave_no_doubt(seed):
+def test_long_documents_reach_the_optimum(seed):
     X, topics, _ = corpus(seed, n_docs=2, n_topics=5, n_words=60, n_tokens=200_000, alpha=2.0)
     result = infer(X, topics, doc_topic_prior=1.0, method=HAMCMC(), random_state=seed)
     for x, value in zip(X, result.log_likelihood, strict=True):

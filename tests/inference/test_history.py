@@ -15,7 +15,7 @@ X, TOPICS = MADE.X, MADE.topics
 
 
 @pytest.mark.parametrize("method", [EM(n_iter=5), FW(n_iter=5)], ids=["em", "fw"])
-def test_it_is_what_fewer_iterations_give(method):
+def test_history_equals_runs_of_fewer_iterations(method):
     found = infer(X, TOPICS, method=method, history=True, n_jobs=1)
     assert found.history.n_iter.tolist() == [1, 2, 3, 4, 5]
     for t in (1, 3, 5):
@@ -26,7 +26,7 @@ def test_it_is_what_fewer_iterations_give(method):
 
 @cases("variant", ["ope", "ope2", "ope3", "ope4"])
 @cases("schedule", ["practical", "literal"])
-def test_ope_ends_with_what_it_returns(variant, schedule):
+def test_last_entry_of_opes_history_is_its_result(variant, schedule):
     method = OPE(n_iter=12, variant=variant, schedule=schedule)
     how = {"method": method, "random_state": 4, "n_jobs": 1}
     found = infer(X, TOPICS, history=True, **how)
@@ -37,7 +37,7 @@ def test_ope_ends_with_what_it_returns(variant, schedule):
     assert np.array_equal(infer(X, TOPICS, **how).theta, found.theta)  # which stays the same
 
 
-def test_ope_walks_with_the_coins_it_has():
+def test_ope_uses_the_given_coins():
     """Algorithm 1 once more: after each move f is that of the walk."""
     method, alpha, seed = OPE(n_iter=9), 0.3, 4
     how = {"doc_topic_prior": alpha, "engine": "reference", "random_state": seed}
@@ -59,7 +59,7 @@ def test_ope_walks_with_the_coins_it_has():
             assert found.history.objective[s, i] == pytest.approx(f, rel=1e-5)
 
 
-def test_losses_bound_what_other_mixtures_gain():
+def test_no_other_mixture_beats_the_stated_loss():
     found = infer(X, TOPICS, history=True, random_state=0, n_jobs=1)
     best = infer(X, TOPICS, method="exact", n_jobs=1).log_likelihood
     prior = found.objective - found.log_likelihood
@@ -69,7 +69,7 @@ def test_losses_bound_what_other_mixtures_gain():
     assert np.allclose(lines[1].get_ydata(), found.history.loss.mean(axis=1))
 
 
-def test_methods_without_one_say_so():
+def test_methods_without_history_raise():
     with pytest.raises(InputError, match="history is known of ope, em and fw"):
         infer(X, TOPICS, method="vb", history=True)
     with pytest.raises(InputError, match="found has no history"):

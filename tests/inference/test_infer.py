@@ -69,7 +69,7 @@ def test_one_word(method):
 
 
 @every_method
-def test_words_of_no_topic_are_left_out(method):
+def test_words_without_a_topic_are_ignored(method):
     topics = np.hstack([TOPICS[:, :30], np.zeros((6, 10))])
     topics /= topics.sum(axis=1, keepdims=True)
     X = COUNTS[:3].copy()
@@ -84,7 +84,7 @@ def test_words_of_no_topic_are_left_out(method):
 
 
 @every_method
-def test_a_topic_without_a_words_of_the_document(method):
+def test_topic_without_the_documents_words(method):
     topics = np.array([[0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 0.5, 0.5], [0.0, 0.0, 0.0, 1.0]])
     check(infer([[1, 0, 1, 0], [3, 0, 0, 0], [0, 0, 0, 2]], topics, method=method), 3, 3)
 
@@ -108,7 +108,7 @@ def test_one_topic(method):
 
 @pytest.mark.parametrize("seed", range(1))
 @every_method
-def test_one_document_of_one_topic_is_recognised(method, seed):
+def test_document_of_one_topic_is_recognised(method, seed):
     rng = np.random.default_rng(seed)
     topics = rng.dirichlet(np.full(200, 0.05), 6)
     X = np.stack([rng.multinomial(400, topics[k]) for k in range(6)])
@@ -121,7 +121,7 @@ def same(a, b):
 
 
 @every_method
-def test_every_form_of_the_same_counts(method):
+def test_result_does_not_depend_on_matrix_format(method):
     X = COUNTS[:5] * np.float32(1.5)
     base = infer(X, TOPICS, method=quick(method), random_state=0)
     csr = sparse.csr_array(X)
@@ -149,7 +149,7 @@ def test_every_form_of_the_same_counts(method):
     assert not shuffled.has_sorted_indices  # the caller's matrix is as it was
 
 
-def test_integer_counts_of_every_type():
+def test_result_does_not_depend_on_integer_dtype():
     X = np.round(COUNTS[:4])
     base = infer(X, TOPICS, random_state=0)
     for kind in (bool, np.uint8, np.uint16, np.int32, np.int64, np.float16):
@@ -157,7 +157,7 @@ def test_integer_counts_of_every_type():
         assert same(expected, infer(X.astype(kind), TOPICS, random_state=0))
 
 
-def test_duplicate_entries_are_added_up():
+def test_duplicate_entries_are_summed():
     twice = sparse.csr_array(
         (np.array([1.0, 2.0, 1.0]), np.array([3, 5, 3]), np.array([0, 3])), shape=(1, 40)
     )
@@ -168,7 +168,7 @@ def test_duplicate_entries_are_added_up():
 
 
 @every_method
-def test_a_row_depends_on_itself_alone(method):
+def test_mixture_depends_only_on_its_row(method):
     options = {"method": quick(method), "random_state": 11}
     whole = infer(COUNTS, TOPICS, **options)
     order = np.random.default_rng(0).permutation(12)
@@ -176,9 +176,10 @@ def test_a_row_depends_on_itself_alone(method):
     parts = [infer(COUNTS[a:b], TOPICS, **options) for a, b in ((0, 1), (1, 7), (7, 12))]
     assert np.array_equal(np.vstack([p.theta for p in parts]), whole.theta)
     assert np.array_equal(np.concatenate([p.gap for p in parts]), whole.gap)
-    times = 9  # enough documents for every thread to get some
+    has_kernel = METHODS[method]().kernel(6, 0) is not None
+    times = 9 if has_kernel else 2  # enough documents for each thread
     many = np.vstack([COUNTS] * times)
-    for n_jobs in (1, 2, 3, -1):
+    for n_jobs in (1, 2, 3, -1) if has_kernel else (1, 3):
         again = infer(many, TOPICS, n_jobs=n_jobs, **options)
         assert np.array_equal(again.theta, np.vstack([whole.theta] * times))
         assert np.array_equal(again.gap, np.tile(whole.gap, times))
@@ -187,22 +188,22 @@ def test_a_row_depends_on_itself_alone(method):
 @every_method
 def test_same_seed_same_result(method):
     for seed in (0, np.int64(7)):
-        one = infer(COUNTS, TOPICS, method=quick(method), random_state=seed)
-        assert same(one, infer(COUNTS, TOPICS, method=clone(one.method), random_state=seed))
-    one = infer(COUNTS, TOPICS, method=quick(method), random_state=np.random.RandomState(3))
-    two = infer(COUNTS, TOPICS, method=quick(method), random_state=np.random.RandomState(3))
+        one = infer(COUNTS[:4], TOPICS, method=quick(method), random_state=seed)
+        assert same(one, infer(COUNTS[:4], TOPICS, method=clone(one.method), random_state=seed))
+    one = infer(COUNTS[:4], TOPICS, method=quick(method), random_state=np.random.RandomState(3))
+    two = infer(COUNTS[:4], TOPICS, method=quick(method), random_state=np.random.RandomState(3))
     assert same(one, two)
-    one = infer(COUNTS, TOPICS, method=quick(method), random_state=np.random.default_rng(3))
-    two = infer(COUNTS, TOPICS, method=quick(method), random_state=np.random.default_rng(3))
+    one = infer(COUNTS[:4], TOPICS, method=quick(method), random_state=np.random.default_rng(3))
+    two = infer(COUNTS[:4], TOPICS, method=quick(method), random_state=np.random.default_rng(3))
     assert same(one, two)
 
 
-def test_no_seed_is_a_new_one_each_time():
+def test_missing_seed_gives_different_results():
     runs = [infer(COUNTS, TOPICS, method=OPE(coins="shared")).theta for _ in range(20)]
     assert any(not np.array_equal(runs[0], run) for run in runs[1:])
 
 
-def test_topics_made_once_serve_many_calls():
+def test_topics_objects_can_be_reused():
     table = Topics(TOPICS)
     assert same(infer(COUNTS, table, random_state=0), infer(COUNTS, TOPICS, random_state=0))
     np.testing.assert_allclose(table.components, TOPICS, rtol=1e-6)
@@ -220,7 +221,7 @@ def test_engine_object_and_repr():
     np.testing.assert_allclose(result.objective, result.log_likelihood + result.log_prior)
 
 
-def test_a_fitted_model_is_its_topics():
+def test_infer_accepts_fitted_models():
     from sklearn.decomposition import LatentDirichletAllocation
 
     from opelda import OnlineOPE
@@ -233,7 +234,7 @@ def test_a_fitted_model_is_its_topics():
 
 
 @every_method
-def test_which_methods_look_at_topics_of_other_words(method):
+def test_needs_every_word_states_whether_other_words_matter(method):
     X = COUNTS.copy()
     X[:, 20:] = 0
     others = TOPICS.copy()

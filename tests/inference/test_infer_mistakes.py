@@ -24,7 +24,7 @@ NAN, INF = float("nan"), float("inf")
         ([[1, 2], [3]], "X must be a matrix of counts"),
     ],
 )
-def test_bad_documents(X, message):
+def test_bad_documents_are_rejected(X, message):
     with pytest.raises(InputError, match=message):
         infer(X, TOPICS)
 
@@ -40,7 +40,7 @@ def test_bad_documents(X, message):
         (np.full((2, 40), "a"), "topics must be a numeric array"),
     ],
 )
-def test_bad_topics(topics, message):
+def test_bad_topics_are_rejected(topics, message):
     with pytest.raises(InputError, match=message):
         infer(COUNTS, topics)
 
@@ -60,7 +60,7 @@ def test_bad_topics(topics, message):
         ({"n_jobs": 1.5}, "n_jobs must be"),
     ],
 )
-def test_bad_options(options, message):
+def test_bad_options_are_rejected(options, message):
     with pytest.raises(InputError, match=message) as caught:
         infer(COUNTS, TOPICS, **options)
     assert str(caught.value).count("\n") == 0

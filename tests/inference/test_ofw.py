@@ -18,7 +18,7 @@ class TestContract(Contract):
 
 
 @pytest.mark.parametrize("decay", [0.6, 1.0])
-def test_it_is_the_walk_written_out(decay):
+def test_result_equals_the_explicit_walk(decay):
     X, topics, _ = corpus(1, n_docs=1, n_topics=4, n_words=12, n_tokens=30)
     d, alpha = X[0].astype(float), np.array([0.5, 1.0, 2.0, 0.9])
     document = Document(d, topics, alpha, key=77)
@@ -39,7 +39,7 @@ def test_it_is_the_walk_written_out(decay):
 
 @pytest.mark.parametrize("seed", range(1))
 @pytest.mark.parametrize("alpha", [1.0, 1.5])
-def test_it_approaches_the_concave_optimum(alpha, seed):
+def test_result_approaches_the_concave_optimum(alpha, seed):
     X, topics, _ = corpus(seed, n_docs=3, n_topics=3, n_words=30, n_tokens=80)
     best = np.array([concave_optimum(x, topics, alpha) for x in X])
 
@@ -52,7 +52,7 @@ def test_it_approaches_the_concave_optimum(alpha, seed):
     assert many.mean() < few.mean() / 10
 
 
-def test_many_topics_keep_a_share_from_the_start():
+def test_every_topic_keeps_part_of_its_initial_share():
     X, topics, _ = corpus(5, n_docs=2, n_topics=10, n_words=30, n_tokens=50)
     theta = infer(X, topics, method=OFW(n_iter=50), random_state=0).theta
     # steps of 1/t leave every topic 1/T of its first share

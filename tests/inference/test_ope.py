@@ -66,7 +66,7 @@ methods = st.builds(
 def test_kernel_equals_reference(method, seed, alpha, n_topics, n_tokens, p):
     if method.variant in ("bope", "g-ope", "newope"):
         method = method.set_params(p=p)
-    X, topics = corpus(seed, n_topics=n_topics, n_tokens=n_tokens)
+    X, topics = corpus(seed, n_docs=4, n_topics=n_topics, n_tokens=n_tokens)
     options = {"doc_topic_prior": prior(alpha, n_topics), "method": method, "random_state": seed}
     fast = infer(X, topics, **options)
     slow = infer(X, topics, engine="reference", **options)
@@ -131,7 +131,7 @@ def test_screening_changes_nothing_on_many_documents(n_topics):
 
 
 @pytest.mark.parametrize("n_topics", [9, 260])
-def test_coarse_rows_are_bounds_and_close_ones(n_topics):
+def test_coarse_rows_are_tight_upper_bounds(n_topics):
     rng = np.random.default_rng(0)
     table = TopicTable.of(rng.dirichlet(np.full(70, 0.05), n_topics), None)
     coarse, scale = table.coarse(1)
@@ -149,7 +149,7 @@ def test_coarse_rows_are_bounds_and_close_ones(n_topics):
     assert (values[near] <= rows[near] * 1.1251).all()
 
 
-def test_theta_is_the_start_plus_what_was_picked():
+def test_theta_is_the_start_plus_the_picks():
     X, topics = corpus(1, n_docs=20)
     result = infer(X, topics, method=OPE(n_iter=20), random_state=0)
     times = result.picked.toarray() * 20
@@ -191,7 +191,7 @@ def test_memory_of_long_walks_is_bounded(variant):
     assert len(np.unique(walk.a, axis=0)) == len(walk.a) >= 12  # restarts differ
 
 
-def test_long_walks_agree_with_their_reference():
+def test_long_walks_agree_with_the_reference():
     X, topics = corpus(0)
     how = {"method": OPE(n_iter=3000), "random_state": 0}
     fast, slow = (infer(X, topics, engine=engine, **how) for engine in ("cpu", "reference"))
@@ -211,7 +211,7 @@ def test_random_start_is_shared_and_seeded(seed):
     assert (untouched.sum(axis=1) >= len(topics) - 1).all()
 
 
-def test_more_restarts_never_lower_f():
+def test_more_restarts_never_decrease_the_objective():
     X, topics = corpus(3, n_docs=30)
     f = [
         infer(X, topics, method=OPE(n_restarts=r), random_state=1).objective for r in (1, 2, 5, 12)
@@ -272,6 +272,6 @@ def test_longer_walks_have_smaller_likelihood_gaps(seed):
         ({"screen": "yes"}, "screen must be"),
     ],
 )
-def test_bad_parameters(parameters, message):
+def test_bad_parameters_are_rejected(parameters, message):
     with pytest.raises(InputError, match=message):
         infer([[1.0, 2.0]], [[0.5, 0.5]], method=OPE(**parameters))

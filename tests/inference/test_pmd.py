@@ -39,7 +39,7 @@ class TestContract(Contract):
 
 @pytest.mark.parametrize("seed", range(1))
 @pytest.mark.parametrize("name", DOCUMENTS)
-def test_its_mean_is_the_posteriors(name, seed):
+def test_sample_mean_is_the_posterior_mean(name, seed):
     """Over 60 keys the error of one run has a root mean square of 0.006 to 0.012 (L1)."""
     document = DOCUMENTS[name]
     method = PMD(n_particles=200, n_iter=10)
@@ -75,7 +75,7 @@ def proposal():
     return Proposal(np.array([0.4, 1.5, 0.7]), centres, np.log([0.3, 0.7]), 12.0)
 
 
-def test_the_proposals_density_is_the_mixture_it_says(proposal):
+def test_proposal_density_equals_the_mixture_density(proposal):
     alpha, centres, log_weights, s = proposal
     theta = np.array([[0.5, 0.2, 0.3], [0.05, 0.05, 0.9]])
     q = DEFENCE * dirichlet(alpha).pdf(theta.T)
@@ -86,7 +86,7 @@ def test_the_proposals_density_is_the_mixture_it_says(proposal):
 
 
 @pytest.mark.parametrize("seed", range(1))
-def test_the_proposals_draws_have_its_density(proposal, seed):
+def test_proposal_draws_follow_its_density(proposal, seed):
     """E_q[prior / q] = 1 and E_q[theta prior / q] = the prior's mean; both are bounded."""
     n = 40_000
     log_theta = proposal.draw(np.random.default_rng(seed), n)
@@ -128,14 +128,14 @@ def test_the_draws_are_dirichlet_down_to_tiny_shapes(seed):
         assert (error < 6 * sample.std(axis=0) / np.sqrt(n)).all()
 
 
-def test_the_normaliser_is_the_densitys():
+def test_normaliser_equals_the_integral_of_the_density():
     shapes, theta = np.array([0.3, 2.0, 5.0]), np.array([0.2, 0.5, 0.3])
     log_density = log_normalizer(shapes) + (shapes - 1) @ np.log(theta)
     assert log_density == pytest.approx(dirichlet(shapes).logpdf(theta))
 
 
 @pytest.mark.parametrize("seed", range(1))
-def test_long_documents_leave_no_doubt(seed):
+def test_long_documents_reach_the_optimum(seed):
     X, topics, _ = corpus(seed, n_docs=2, n_topics=5, n_words=60, n_tokens=200_000, alpha=2.0)
     result = infer(X, topics, doc_topic_prior=1.0, method=PMD(), random_state=seed)
     for x, value in zip(X, result.log_likelihood, strict=True):

@@ -49,7 +49,7 @@ def slow_smm(document, n_iter):
 
 @given(documents(least_alpha=0.3))
 @settings(max_examples=40, deadline=None)
-def test_it_is_the_recursion_written_out(document):
+def test_result_equals_the_explicit_recursion(document):
     if (document.beta.sum(axis=1) == 0).any():
         return  # a topic without words may be the cheapest one, and then there is no mu
     theta, n_iter = SMM(n_iter=6).reference(document, seed=0)
@@ -59,7 +59,7 @@ def test_it_is_the_recursion_written_out(document):
 
 @pytest.mark.parametrize("seed", range(1))
 @pytest.mark.parametrize(("alpha", "factor"), [(1.0, 2), (2.0, 8)])
-def test_it_approaches_the_concave_optimum(alpha, factor, seed):
+def test_result_approaches_the_concave_optimum(alpha, factor, seed):
     """At EM's pace in log n: like 1 / log n where shares fall to 0, which alpha > 1 prevents."""
     X, topics, _ = corpus(seed, n_docs=4, n_topics=3, n_words=30, n_tokens=80)
     best = np.array([concave_optimum(x, topics, alpha) for x in X])

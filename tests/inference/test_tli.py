@@ -56,7 +56,7 @@ def test_disjoint_topics_need_no_more_than_one_minus_delta():
 
 
 @pytest.mark.parametrize("seed", range(1))
-def test_long_documents_give_their_topics_away(seed):
+def test_topics_of_long_documents_are_recovered(seed):
     _, topics, _ = corpus(seed, n_docs=1, n_topics=6, n_words=200, n_tokens=1)
     theta = np.array([[0.6, 0, 0.4, 0, 0, 0], [0, 1.0, 0, 0, 0, 0], [0.2, 0.2, 0.2, 0, 0.2, 0.2]])
     rng = np.random.default_rng(seed + 1)
@@ -65,7 +65,7 @@ def test_long_documents_give_their_topics_away(seed):
     np.testing.assert_allclose(found, theta, atol=0.02)
 
 
-def test_the_kept_topics_are_mixed_as_likely_as_can_be():
+def test_kept_topics_have_the_most_likely_mixture():
     X, topics, _ = corpus(4, n_docs=3, n_topics=6, n_words=60, n_tokens=20_000, alpha=0.2)
     result = infer(X, topics, method=TLI(tol=1e-6, n_iter=20_000))
     for x, theta, value in zip(X, result.theta, result.log_likelihood, strict=True):
@@ -73,7 +73,7 @@ def test_the_kept_topics_are_mixed_as_likely_as_can_be():
         assert best - 0.02 - 1e-3 <= value <= best + 1e-3  # tol * N, and single precision
 
 
-def test_tau_is_the_papers():
+def test_tau_is_the_papers_threshold():
     """Two tokens less than tau asks for, and the topic is gone."""
     method = TLI(delta=0.0)  # disjoint topics: lambda = 1, the estimate is the share of tokens
     tau = 2 * np.sqrt(np.log(3) / 1000)
@@ -86,7 +86,7 @@ def test_tau_is_the_papers():
         assert support.tolist() == [True, kept, False]
 
 
-def test_topics_too_alike_are_reported():
+def test_too_similar_topics_are_reported():
     topics = [[0.5, 0.5, 0.0], [0.5, 0.5, 0.0], [0.0, 0.0, 1.0]]
     with pytest.warns(
         TLIWarning, match=r"all topics for 2 of 3 documents: 2 topics have no linear"
@@ -96,14 +96,14 @@ def test_topics_too_alike_are_reported():
 
 
 @pytest.mark.parametrize("seed", range(1))
-def test_documents_too_short_are_reported(seed):
+def test_too_short_documents_are_reported(seed):
     X, topics, _ = corpus(seed, n_docs=3, n_topics=6, n_words=200, n_tokens=5)
     with pytest.warns(TLIWarning, match="for 3 of 3 documents: no set of topics"):
         result = infer(X, topics, method=TLI(tol=1e-5, n_iter=10_000))
     assert (result.likelihood_gap <= 1e-4).all()  # all topics, as likely as can be
 
 
-def test_words_that_the_kept_topics_lack_are_reported():
+def test_words_missing_from_the_kept_topics_are_reported():
     with pytest.warns(TLIWarning, match="for 1 of 2 documents"):
         result = infer([[999, 0, 1, 0, 0, 0], [1000, 0, 0, 0, 0, 0]], DISJOINT, method=TLI())
     np.testing.assert_allclose(result.theta, [[0.999, 0.001, 0], [1, 0, 0]], atol=1e-6)

@@ -24,13 +24,13 @@ def as_document(d, topics, alpha):
 
 @given(data=st.data(), init=st.sampled_from(["fixed", "random"]), n_iter=st.integers(1, 12))
 @settings(max_examples=80, deadline=None)
-def test_kernel_is_the_reference(draw_problem, assert_same, data, init, n_iter):
+def test_kernel_equals_reference(draw_problem, assert_same, data, init, n_iter):
     X, topics, alpha = draw_problem(data)
     method = VB(n_iter=n_iter, tol=0, init=init)
     assert_same(X, topics, method=method, doc_topic_prior=alpha, random_state=3)
 
 
-def test_a_start_of_ones_is_looked_at(assert_same):
+def test_vb_start_with_zero_last_weight(assert_same):
     """A topic's last weight is 0 at first, whatever they begin with: here 1/2 + 8/16 in all."""
     topics = np.random.default_rng(0).dirichlet(np.ones(3), 16)
     how = {"method": VB(n_iter=3, tol=0), "doc_topic_prior": 0.5, "random_state": 0}
@@ -38,7 +38,7 @@ def test_a_start_of_ones_is_looked_at(assert_same):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_stops_where_the_reference_stops(make_problem, seed):
+def test_kernel_stops_at_the_references_iteration(make_problem, seed):
     X, topics, _ = make_problem(seed, n_docs=60)
     fast = infer(X, topics, method="vb", random_state=0)
     slow = infer(X, topics, method="vb", random_state=0, engine="reference")
@@ -50,7 +50,7 @@ def test_stops_where_the_reference_stops(make_problem, seed):
 
 @cases("alpha", [0.05, 0.5, 2.0])
 @cases("n_iter", [1, 3, 100])
-def test_is_scikit_learns(make_problem, alpha, n_iter):
+def test_vb_equals_scikit_learn(make_problem, alpha, n_iter):
     # both starts give all topics the same gamma, and only ratios of exp(E log theta) matter
     X, topics, _ = make_problem(1)
     gamma, _ = _update_doc_distribution(
@@ -104,13 +104,13 @@ def test_bound_is_below_the_evidence(alpha, slack):
     assert bounds[-1] > evidence - slack
 
 
-def test_one_topic_leaves_nothing_to_bound():
+def test_one_topic_has_zero_loss():
     document = as_document(np.array([2.0, 0.5]), np.array([[0.3, 0.7]]), 0.4)
     exact = 2.0 * np.log(0.3) + 0.5 * np.log(0.7)
     np.testing.assert_allclose(VB(n_iter=2).ascend(document, seed=0)[1], exact, rtol=1e-12)
 
 
-def test_a_word_only_a_vanishing_topic_has():
+def test_word_held_only_by_a_vanishing_topic():
     """The second word's topic is too small for single precision beside the first's."""
     topics = np.array([[1.0, 0.0], [0.0, 1.0]])
     X = np.array([[1e6, 1e-2]], np.float32)
@@ -121,7 +121,7 @@ def test_a_word_only_a_vanishing_topic_has():
     np.testing.assert_allclose(fast.theta[0, 1], (1e-2 + 0.01) / (1e6 + 0.03), rtol=1e-4)
 
 
-def test_a_topic_set_aside_too_early():
+def test_vb_kernel_with_topics_that_fade_late():
     """Most topics seem done with; then the last that has the second word fades like them."""
     topics = np.zeros((32, 4))
     topics[0, :3] = 4.05021343e-04, 1.54122034e-12, 4.61603059e-04
@@ -137,6 +137,6 @@ def test_a_topic_set_aside_too_early():
 
 
 @cases("bad", [{"n_iter": 0}, {"tol": -1.0}, {"init": "ones"}])
-def test_refuses(bad):
+def test_bad_parameters_are_rejected(bad):
     with pytest.raises(InputError, match=next(iter(bad))):
         infer([[1, 0]], [[0.5, 0.5]], method=VB(**bad))

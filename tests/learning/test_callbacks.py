@@ -69,7 +69,7 @@ def learn(listeners, error=None, *updates):
 
 
 @given(st.lists(st.sampled_from([None, False, True, np.True_, 1, "yes"]), max_size=5))
-def test_all_are_told_and_any_true_stops(answers):
+def test_all_callbacks_run_and_any_true_stops(answers):
     entries = []
     listeners = Listeners([Diary(i, entries, answer=a) for i, a in enumerate(answers)])
     with listeners("model"):
@@ -79,7 +79,7 @@ def test_all_are_told_and_any_true_stops(answers):
     assert listeners.needs_gap is bool(answers)
 
 
-def test_everything_is_ended_in_reverse_however_it_goes():
+def test_callbacks_are_closed_in_reverse_order_on_any_exit():
     for what, error in itertools.product(
         ["begin", "report", "end", "learning"], [RuntimeError, KeyboardInterrupt]
     ):
@@ -93,7 +93,7 @@ def test_everything_is_ended_in_reverse_however_it_goes():
         assert ended == (["a"] if what == "begin" else ["c", "b", "a"])
 
 
-def test_what_callbacks_may_be(capsys):
+def test_bad_callbacks_are_rejected(capsys):
     seen = []
     for callbacks in (seen.append, [seen.append], (seen.append,), iter([seen.append])):
         listeners = Listeners(callbacks, verbose=0)
@@ -164,7 +164,7 @@ def test_history_keeps_the_newest_without_the_model(n_reports, max_length):
     assert {len(column) for column in table.values()} == {len(history)}
 
 
-def test_parameters_are_checked():
+def test_bad_parameters_are_rejected():
     for patience in (0, -1, 1.5, None):
         with pytest.raises(InputError, match="patience"):
             EarlyStopping(patience)

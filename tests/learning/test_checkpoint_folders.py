@@ -34,12 +34,12 @@ def test_one_run_at_a_time(tmp_path):
     assert (tmp_path / FILE).read_bytes() == run(tmp_path / "whole", MATRICES, [])
 
 
-def test_what_a_killed_run_left_is_swept(tmp_path):
+def test_leftovers_of_a_killed_run_are_removed(tmp_path):
     (tmp_path / f".{FILE}.0123456789abcdef.tmp").write_bytes(b"half")
     run(tmp_path, MATRICES, [4])
 
 
-def test_damaged_checkpoints_are_no_beginning(tmp_path):
+def test_damaged_checkpoints_are_rejected(tmp_path):
     whole = run(tmp_path, MATRICES, [])
     path = tmp_path / FILE
     for data in (b"", whole[:100], whole[:-1], whole[:-400] + whole[:400]):
@@ -79,7 +79,7 @@ def nobody():
 
 
 @pytest.mark.skipif(os.name != "posix", reason="file modes")
-def test_folders_that_cannot_be_used(tmp_path):
+def test_unusable_folders_are_rejected(tmp_path):
     (tmp_path / "file").touch()
     (tmp_path / "locked").mkdir(mode=0o555)
     for place, why in (("file", "File exists"), ("file/x", "Not a directory")):

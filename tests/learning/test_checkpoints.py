@@ -84,7 +84,7 @@ def run(folder, items, stops, kind=plain, every=1, cls=OnlineOPE, vocabulary=Non
 @pytest.mark.parametrize("every", [1, 3])
 @pytest.mark.parametrize("kind", [plain, Again, Seekable])
 @pytest.mark.parametrize("items", [MATRICES, STREAM, DOCUMENTS], ids=["matrices", "lists", "docs"])
-def test_a_run_stopped_after_any_item_ends_with_the_same_bytes(tmp_path, items, kind, every):
+def test_run_stopped_after_any_item_resumes_with_identical_bytes(tmp_path, items, kind, every):
     vocabulary = None if items is MATRICES else words()
     whole = run(tmp_path / "whole", items, [], kind, 4, vocabulary=vocabulary)
     for stop in range(0, len(items), 1 if len(items) < 20 else 7):
@@ -102,13 +102,13 @@ def test_a_run_stopped_after_any_item_ends_with_the_same_bytes(tmp_path, items, 
 
 
 @pytest.mark.parametrize("cls", [MLOPE, StreamingOPE, OnlineVB, TopicModel])
-def test_every_rule_can_be_stopped(tmp_path, cls):
+def test_every_rule_can_be_interrupted(tmp_path, cls):
     whole = run(tmp_path / "whole", STREAM, [], cls=cls, vocabulary=words())
     stopped = run(tmp_path / "stopped", STREAM, [2, 3, 7], every=2, cls=cls, vocabulary=words())
     assert stopped == whole
 
 
-def test_a_source_that_can_seek_is_not_read_again(tmp_path):
+def test_seekable_source_is_not_reread(tmp_path):
     run(tmp_path, MATRICES[:7], [])
     with pytest.raises(ModelFileError, match="source that cannot seek"):
         made().fit_stream(Seekable(MATRICES), checkpoint=tmp_path)
@@ -126,7 +126,7 @@ def test_a_source_that_can_seek_is_not_read_again(tmp_path):
         assert os.listdir(tmp_path / "odd") == [".lock"]
 
 
-def test_a_finished_stream_called_again_changes_nothing_and_a_longer_one_goes_on(tmp_path):
+def test_finished_stream_is_not_repeated_and_a_longer_one_resumes(tmp_path):
     whole = run(tmp_path, STREAM, [], vocabulary=words())
     model = made().fit_stream(STREAM, vocabulary=words(), checkpoint=tmp_path)
     assert (tmp_path / FILE).read_bytes() == whole
@@ -142,7 +142,7 @@ def test_a_finished_stream_called_again_changes_nothing_and_a_longer_one_goes_on
     assert other.n_batch_iter_ == 2 * len(STREAM) + 3
 
 
-def test_a_source_that_fails_leaves_what_it_gave(tmp_path):
+def test_documents_before_a_source_error_are_learned(tmp_path):
     with pytest.raises(StoppedError):
         made().fit_stream(plain(DOCUMENTS, 21), checkpoint=tmp_path, every=100)
     assert opelda.load(tmp_path / FILE).n_docs_seen_ == 21
@@ -150,7 +150,7 @@ def test_a_source_that_fails_leaves_what_it_gave(tmp_path):
     assert model.n_docs_seen_ == len(DOCUMENTS)
 
 
-def test_a_callback_that_stops_leaves_a_checkpoint_to_go_on_from(tmp_path):
+def test_stopping_callback_leaves_a_resumable_checkpoint(tmp_path):
     whole = run(tmp_path / "whole", STREAM, [], vocabulary=words())
     model = made(callbacks=lambda report: report.n_updates % 4 == 0)
     for _ in range(3):
@@ -186,7 +186,7 @@ def test_other_parameters_are_refused_by_name(tmp_path, name):
     made(**usual, n_jobs=2, n_passes=2).fit_stream(MATRICES, checkpoint=tmp_path)
 
 
-def test_another_learner_method_or_vocabulary_is_refused(tmp_path):
+def test_checkpoint_of_another_learner_method_or_vocabulary_is_rejected(tmp_path):
     made(TopicModel).fit_stream(STREAM[:3], vocabulary=words(), checkpoint=tmp_path)
     with pytest.raises(ModelFileError, match="made by TopicModel, this is a OnlineOPE"):
         made().fit_stream(STREAM, vocabulary=words(), checkpoint=tmp_path)
@@ -198,7 +198,7 @@ def test_another_learner_method_or_vocabulary_is_refused(tmp_path):
         made(TopicModel).fit_stream(STREAM, vocabulary=larger, checkpoint=tmp_path)
 
 
-def test_what_no_file_can_hold_is_refused_before_anything_is_learned(tmp_path):
+def test_unsavable_parameters_are_rejected_before_learning(tmp_path):
     class Mine(VB):
         pass
 
@@ -208,7 +208,7 @@ def test_what_no_file_can_hold_is_refused_before_anything_is_learned(tmp_path):
     assert not hasattr(model, "_state")
 
 
-def test_without_a_seed_the_checkpoints_is_taken(tmp_path):
+def test_missing_seed_is_taken_from_the_checkpoint(tmp_path):
     first = made(random_state=None).fit_stream(MATRICES[:4], checkpoint=tmp_path)
     for state in (None, np.random.RandomState(7), 5):
         model = made(random_state=state).fit_stream(MATRICES[:4], checkpoint=tmp_path)
@@ -218,7 +218,7 @@ def test_without_a_seed_the_checkpoints_is_taken(tmp_path):
     assert on.components_.tobytes() == whole.components_.tobytes()
 
 
-def test_threads_may_differ_from_run_to_run(tmp_path):
+def test_n_jobs_may_change_between_runs(tmp_path):
     run(tmp_path / "one", STREAM, [], vocabulary=words())
     made(n_jobs=2).fit_stream(STREAM[:4], vocabulary=words(), checkpoint=tmp_path / "two")
     made(n_jobs=3).fit_stream(STREAM, vocabulary=words(), checkpoint=tmp_path / "two")

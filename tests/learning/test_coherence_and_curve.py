@@ -42,7 +42,7 @@ def often(monkeypatch):
 
 
 @pytest.mark.parametrize("options", [{}, {"cls": TopicModel}, {"n_passes": 3}])
-def test_coherence_is_npmi_of_the_documents_learned_from(options, tmp_path):
+def test_coherence_is_npmi_of_the_training_documents(options, tmp_path):
     model = made(**options).fit(X)
     np.testing.assert_array_equal(model.coherence_, npmi(model, X, n_words=10))
     opelda.save(model, tmp_path / "m")
@@ -53,7 +53,7 @@ def test_coherence_is_npmi_of_the_documents_learned_from(options, tmp_path):
     assert made().partial_fit(X).coherence_ is None
 
 
-def test_coherence_of_a_fit_that_was_stopped_is_that_of_its_topics():
+def test_coherence_of_a_stopped_fit_is_of_its_topics():
     model = made(TopicModel, callbacks=lambda report: report.n_updates == 3).fit(X)
     np.testing.assert_array_equal(model.coherence_, npmi(model, X))
     for_sweeps = made(TopicModel, callbacks=lambda report: report.n_pass == report.n_passes - 50)
@@ -66,7 +66,7 @@ def test_coherence_of_few_words_and_of_none():
     assert made(n_components=2).fit(np.zeros((5, 3))).coherence_.tolist() == [-1.0, -1.0]
 
 
-def test_coherence_of_documents_seen_once_is_of_some_of_them(monkeypatch):
+def test_coherence_of_a_single_pass_uses_a_sample(monkeypatch):
     monkeypatch.setattr(_learner, "LEAST_COUNTED", 90)
     for n_passes, n in ((1, 225), (3, 675), (4, 900)):
         model = made(n_passes=n_passes).fit(X)
@@ -82,7 +82,7 @@ def test_coherence_of_documents_seen_once_is_of_some_of_them(monkeypatch):
 
 
 @given(st.integers(1, 700))
-def test_a_curve_is_bounded_and_keeps_the_last_score(n):
+def test_curve_is_bounded_and_keeps_the_last_score(n):
     curve = Curve(VALIDATION)
     for number in range(n):
         curve = curve.added(10 * number, -float(number))
@@ -100,7 +100,7 @@ def test_a_curve_is_bounded_and_keeps_the_last_score(n):
 
 
 @pytest.mark.usefixtures("often")
-def test_fit_scores_some_of_its_documents_on_the_way():
+def test_fit_scores_a_sample_of_documents():
     model = made(TopicModel, n_sweeps=20, n_passes=4).fit(X)
     assert model.learning_curve_of_ == LEARNED_FROM
     seen = [n_docs for n_docs, _ in model.learning_curve_]
@@ -122,7 +122,7 @@ def test_scores_end_near_the_best(seed):
 
 @pytest.mark.usefixtures("often")
 @pytest.mark.parametrize("options", [{}, {"cls": TopicModel, "n_sweeps": 5}, {"n_passes": 7}])
-def test_scoring_changes_nothing_and_does_not_depend_on_threads(monkeypatch, tmp_path, options):
+def test_scoring_changes_nothing_and_ignores_threads(monkeypatch, tmp_path, options):
     files = set()
     for n_jobs in (1, 2, 3):
         opelda.save(made(**options, n_jobs=n_jobs).fit(X), tmp_path / "m")
@@ -137,7 +137,7 @@ def test_scoring_changes_nothing_and_does_not_depend_on_threads(monkeypatch, tmp
     np.testing.assert_array_equal(plain.components_, topics)
 
 
-def test_a_small_collection_is_scored_rarely_and_one_without_words_never():
+def test_small_collection_is_scored_rarely_and_an_empty_one_never():
     assert made().fit(X).learning_curve_ == []
     assert len(made(TopicModel, n_sweeps=30).fit(X).learning_curve_) == 2  # 50 x 900 views
     assert made(TopicModel, n_sweeps=30).fit(X * 0).learning_curve_ == []
@@ -146,7 +146,7 @@ def test_a_small_collection_is_scored_rarely_and_one_without_words_never():
     assert made(TopicModel, n_sweeps=30).fit(counts).learning_curve_ == []
 
 
-def test_what_is_scored_takes_a_small_part_of_all_views():
+def test_scored_documents_are_a_small_share_of_all_views():
     for n_docs, n_passes, n_sweeps in ((500, 20, 80), (5000, 20, 80), (60_000, 2, 0), (900, 5, 0)):
         documents = ReferenceEngine().documents(X[np.arange(n_docs) % 900])
         sample = Sample(documents, 100, n_passes, n_sweeps)
@@ -169,7 +169,7 @@ def test_validation_makes_the_curve_with_or_without_callbacks():
 
 
 @pytest.mark.parametrize("seed", range(1))
-def test_streams_have_the_scores_that_were_noticed_or_asked_for(seed):
+def test_streams_record_automatic_and_requested_scores(seed):
     X = collection(seed)
     source = [X[first : first + 100] for first in range(0, 900, 100)] * 5
     plain = made(StreamingOPE).fit_stream(source)
@@ -200,12 +200,12 @@ def test_streams_have_the_scores_that_were_noticed_or_asked_for(seed):
     assert [n_docs for n_docs, _ in swept.learning_curve_] == [13500]
 
 
-def test_a_block_that_ends_as_topics_are_learned_anew_is_not_forgotten():
+def test_settling_keeps_the_current_block():
     watch = replace(Watch.of(4, 120), block_score=-7.0, n_blocks=1)
     assert watch.restarted(is_settled=True).block_score == -7.0
 
 
-def test_a_stream_that_goes_on_has_the_curve_of_one_that_was_not_interrupted(tmp_path):
+def test_resumed_stream_has_the_uninterrupted_curve(tmp_path):
     source = [X[first : first + 100] for first in range(0, 900, 100)] * 5
     whole = made(TopicModel, n_sweeps=3).fit_stream(source, checkpoint=tmp_path / "a", every=1)
     part = made(TopicModel, n_sweeps=3, callbacks=lambda report: report.n_updates == 20)
@@ -243,7 +243,7 @@ def curved():
     ],
     ids=str,
 )
-def test_curves_of_a_file_are_checked(tmp_path, header, arrays):
+def test_bad_curves_in_a_file_are_rejected(tmp_path, header, arrays):
     parts, said = curved()
     assert said["curve"] == {"of": VALIDATION, "n": 6}
     said["curve"] = said["curve"] | header if isinstance(header, dict) else header
@@ -254,7 +254,7 @@ def test_curves_of_a_file_are_checked(tmp_path, header, arrays):
         opelda.load(tmp_path / "m")
 
 
-def test_a_file_without_them_loads_as_one_of_before(tmp_path):
+def test_file_without_coherence_and_curve_loads(tmp_path):
     parts, said = curved()
     parts = {name: part for name, part in parts.items() if not name.startswith("c")}
     del said["curve"]

@@ -70,7 +70,7 @@ def everything(model):
 
 
 @pytest.mark.parametrize("cls", LEARNERS)
-def test_any_number_of_threads(cls):
+def test_result_does_not_depend_on_threads(cls):
     whole = {everything(make(cls, n_jobs=n_jobs).fit(X)) for n_jobs in (None, 1, 2, 3, -1)}
     assert len(whole) == 1
     parts = {
@@ -83,7 +83,7 @@ def test_any_number_of_threads(cls):
 
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("method", KERNELS, **NAMES)
-def test_any_number_of_threads_for_any_method(rule, method):
+def test_no_method_depends_on_threads(rule, method):
     assert len({everything(model_of(method, rule, n_jobs=n).fit(X)) for n in (1, 3)}) == 1
 
 
@@ -98,14 +98,14 @@ def test_seeds(cls):
 
 
 @pytest.mark.parametrize("cls", LEARNERS)
-def test_any_form_of_the_same_counts(cls):
+def test_result_does_not_depend_on_matrix_format(cls):
     one = everything(make(cls).fit(X))
     for form in (X.tocsc(), X.tocoo(), X.toarray(), X.astype(np.int64), X.astype(np.float64)):
         assert everything(make(cls).fit(form)) == one
 
 
 @pytest.mark.parametrize("cls", LEARNERS)
-def test_a_mixture_is_the_document_s_own(monkeypatch, cls):
+def test_mixture_depends_only_on_the_document(monkeypatch, cls):
     model = make(cls).fit(X)
     alone = model.infer(X)
     assert np.array_equal(alone.theta[0], alone.theta[-1])  # the same document twice
@@ -152,7 +152,7 @@ class Workers(CPUEngine):
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("method", KERNELS, **NAMES)
 @pytest.mark.parametrize("watched", [False, True])
-def test_a_batch_split_among_workers(rule, method, watched):
+def test_splitting_a_batch_among_workers_changes_nothing(rule, method, watched):
     callbacks = [lambda report: None] if watched else None
     whole = model_of(method, rule, callbacks=callbacks).fit(X)
     rng = np.random.default_rng(0)
@@ -164,7 +164,7 @@ def test_a_batch_split_among_workers(rule, method, watched):
 
 
 @given(st.lists(st.floats(0, 1), max_size=8), st.integers(1, 60))
-def test_any_split_of_any_batch(cuts, batch_size):
+def test_no_split_of_a_batch_changes_the_update(cuts, batch_size):
     split = make(batch_size=batch_size, n_iter=5, engine=Workers(cuts)).partial_fit(X[:60])
     whole = make(batch_size=batch_size, n_iter=5).partial_fit(X[:60])
     assert np.array_equal(split.components_, whole.components_)
@@ -172,13 +172,13 @@ def test_any_split_of_any_batch(cuts, batch_size):
 
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("method", KERNELS + PLAIN, **NAMES)
-def test_watching_changes_nothing(capsys, rule, method):
-    part = X[:50]
-    options = {"batch_size": 20, "n_components": 6}
+def test_callbacks_and_validation_change_nothing(capsys, rule, method):
+    part = X[:25]
+    options = {"batch_size": 10, "n_components": 6}
     plain = model_of(method, rule, **options).fit(part).components_
     seen = []
     watched = model_of(method, rule, callbacks=[History(), seen.append], verbose=2, **options)
-    watched.fit(part, validation=X[50:80], validate_every=1)
+    watched.fit(part, validation=X[50:65], validate_every=1)
     assert np.array_equal(watched.components_, plain)
     assert len(seen) == watched.n_batch_iter_ == 3
     assert all(np.isfinite(report.mean_gap) for report in seen)
@@ -198,7 +198,7 @@ def test_many_topics():
     assert np.array_equal(dense.components_, whole.components_)
 
 
-def test_reading_changes_nothing():
+def test_reading_a_model_changes_nothing():
     straight = make().partial_fit(X[:60]).partial_fit(X[60:])
     model = make().partial_fit(X[:60])
     everything(model)
@@ -206,7 +206,7 @@ def test_reading_changes_nothing():
     assert np.array_equal(model.partial_fit(X[60:]).components_, straight.components_)
 
 
-def test_documents_given_are_not_changed():
+def test_input_documents_are_unchanged():
     for form in (X.copy(), X.toarray(), X.toarray().astype(np.float64)):
         before = form.copy()
         make().fit(form).transform(form)

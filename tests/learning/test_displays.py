@@ -61,7 +61,7 @@ def test_the_display_does_not_replace_the_callbacks(capsys, verbose):
     )
 
 
-def test_which_display(monkeypatch):
+def test_display_depends_on_verbose_and_terminal(monkeypatch):
     assert progress(0) is progress(False) is None
     assert type(progress(1)) is ProgressLines
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
@@ -77,7 +77,7 @@ def test_which_display(monkeypatch):
     st.lists(st.floats(0.0, 30.0), max_size=30),
     st.sampled_from([0.0, 5.0, 10.0]),
 )
-def test_lines_come_first_then_at_most_once_an_interval_and_at_the_end(waits, interval):
+def test_lines_are_logged_at_start_each_interval_and_end(waits, interval):
     now, text = [0.0], []
     lines = ProgressLines(interval, clock=lambda: now[0])
     written_at = [-100.0]
@@ -99,7 +99,7 @@ def test_lines_come_first_then_at_most_once_an_interval_and_at_the_end(waits, in
     assert len(documents) - (len(written_at) - 1) in (0, 1)
 
 
-def test_what_a_line_says():
+def test_log_line_contents():
     assert (
         describe(report())
         == "pass 1/2, 100/400 visits, 50 visits/s, 0:00:06 left, gap 0.125, step 0.25"
@@ -115,7 +115,7 @@ def test_what_a_line_says():
     )
 
 
-def test_the_last_score_stays_in_sight_until_the_next_call():
+def test_last_score_is_repeated_until_the_next_call():
     text = []
     lines = Listeners([ProgressLines(0.0)])
     with logged(text):
@@ -125,7 +125,7 @@ def test_the_last_score_stays_in_sight_until_the_next_call():
 
 
 @pytest.mark.parametrize("where", ["opelda", None])
-def test_a_program_that_configured_logging_gets_the_lines_and_stderr_none(capsys, where):
+def test_configured_logging_receives_the_lines_instead_of_stderr(capsys, where):
     text = []
     with logged(text, where):
         learn(Listeners(None, verbose=2))
@@ -134,7 +134,7 @@ def test_a_program_that_configured_logging_gets_the_lines_and_stderr_none(capsys
 
 
 @pytest.mark.parametrize("level", [logging.WARNING, logging.INFO])
-def test_lines_that_no_handler_would_show_are_on_stderr_once(capsys, level):
+def test_lines_without_a_handler_reach_stderr_once(capsys, level):
     """A program that logs warnings alone did not say that `verbose` is to be silent."""
     text, root = [], logging.getLogger()
     with logged(text, None, level=logging.WARNING, handler_level=level):
@@ -145,7 +145,7 @@ def test_lines_that_no_handler_would_show_are_on_stderr_once(capsys, level):
     assert capsys.readouterr().err.count("opelda: pass 1/2, 100/400 visits") == 1
 
 
-def test_a_silent_learner_logs_nothing(capsys):
+def test_default_verbosity_logs_nothing(capsys):
     text = []
     with logged(text):
         learn(Listeners(None, verbose=0))
@@ -153,7 +153,7 @@ def test_a_silent_learner_logs_nothing(capsys):
     assert capsys.readouterr() == ("", "")
 
 
-def test_lines_are_shown_once_to_a_program_that_knows_nothing_of_logging():
+def test_lines_reach_stderr_once_without_logging_configuration():
     code = """
 import opelda
 from opelda.corpus import generate
@@ -175,7 +175,7 @@ def test_time_left_is_by_the_recent_pace():
 
 
 @pytest.mark.parametrize("total", [400, None])
-def test_the_bar(total):
+def test_progress_bar(total):
     from rich.console import Console
 
     stream = io.StringIO()

@@ -46,7 +46,7 @@ def test_the_score_is_each_token_by_the_others_of_its_document(seed, n_known, mo
 
 
 @given(st.integers(0, 2**32 - 1))
-def test_logs_and_first_words_are_those_of_the_topics(seed):
+def test_logs_and_top_words_equal_the_topics(seed):
     rng = np.random.default_rng(seed)
     model, _, drawn = some_drawn(rng)
     words, topics, weights = drawn.cells
@@ -60,7 +60,7 @@ def test_logs_and_first_words_are_those_of_the_topics(seed):
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(0, 12))
-def test_topics_are_judged_by_the_words_that_were_there_first(seed, n_first):
+def test_topics_are_compared_on_their_first_words(seed, n_first):
     _, _, drawn = some_drawn(np.random.default_rng(seed))
     words, topics, weights = drawn.cells
     tokens, judged, logs = Watch.of(3, n_first).after(drawn, 30).sums[0]

@@ -53,7 +53,7 @@ def same(one, other):
 
 
 @pytest.mark.parametrize("name", LEARNERS)
-def test_every_learner_goes_on_from_edited_topics(name, tmp_path):
+def test_every_learner_continues_from_edited_topics(name, tmp_path):
     model = fitted(name)
     before, scale = mass(model), model._state.weights.scale
     assert model.merge_topics([[1, 3]]) == {0: 0, 1: 1, 2: 2, 3: 1, 4: 3}
@@ -71,7 +71,7 @@ def test_every_learner_goes_on_from_edited_topics(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["TopicModel", "MLOPE"])
-def test_merging_the_parts_of_a_topic_gives_it_back(name):
+def test_merging_the_parts_of_a_topic_restores_it(name):
     options = {"n_sweeps": 4} if name == "TopicModel" else {}
     model = fitted(name, **options)
     before = mass(model)
@@ -84,7 +84,7 @@ def test_merging_the_parts_of_a_topic_gives_it_back(name):
 
 
 @pytest.mark.parametrize("seed", range(1))
-def test_splitting_undoes_a_merger_of_two_themes(seed):
+def test_splitting_separates_two_merged_themes(seed):
     X, model = of_themes(seed)
     before, score = model.components_, model.score(X)
     model.merge_topics([1, 4])
@@ -143,7 +143,7 @@ def test_the_window_and_the_history_follow(tmp_path):
     assert [event.topic for event in again.events_] == [0, None, 0, 1, 2]
 
 
-def test_a_checkpoint_goes_on_from_edited_topics(tmp_path):
+def test_checkpoint_of_edited_topics_resumes(tmp_path):
     texts = [" ".join(f"w{j}" for j in row.nonzero()[0]) for row in X[:150].toarray()]
     model = TopicModel(4, random_state=0, n_sweeps=2, batch_size=50, n_jobs=1)
     model.fit_stream(texts[:100], checkpoint=tmp_path)
@@ -158,7 +158,7 @@ def test_a_checkpoint_goes_on_from_edited_topics(tmp_path):
 
 
 @given(st.data())
-def test_edits_lose_and_invent_nothing(data):
+def test_edits_conserve_tokens(data):
     n = data.draw(st.integers(2, 9))
     order = data.draw(st.permutations(range(n)))
     cut = data.draw(st.integers(2, n))
@@ -204,7 +204,7 @@ def test_expected_counts_are_those_of_the_posterior():
     np.testing.assert_allclose(found, np.where(oracle < 0.05, 0.0, oracle), atol=1e-9)
 
 
-def test_tokens_of_a_removed_topic_go_by_the_rest_of_their_document():
+def test_tokens_of_a_removed_topic_follow_their_document():
     rows = Rows(np.array([0, 3, 5]), np.array([0, 1, 2, 0, 2], np.int32), np.ones(5, np.float32))
     kept = Assignments(rows, np.array([0, 0, 2, 1, 2], np.uint16))
     topics = np.array([[0.5, 0.3, 0.2], [0.5, 0.3, 0.2], [0.0, 0.0, 1.0]])
@@ -228,7 +228,7 @@ MISTAKES = {
 
 
 @cases("name", MISTAKES)
-def test_mistakes_are_said_in_a_sentence_and_change_nothing(name):
+def test_bad_edits_raise_one_sentence_and_change_nothing(name):
     model = fitted()
     before = mass(model)
     edit, said = MISTAKES[name]
@@ -238,7 +238,7 @@ def test_mistakes_are_said_in_a_sentence_and_change_nothing(name):
     assert model.n_components == 5
 
 
-def test_not_in_the_middle_of_learning():
+def test_editing_while_learning_is_rejected():
     def merge(report):
         with pytest.raises(InputError, match="in the middle of learning"):
             report.model.merge_topics([0, 1])
@@ -246,7 +246,7 @@ def test_not_in_the_middle_of_learning():
     assert fitted(callbacks=merge).components_.shape == (5, 90)
 
 
-def test_readers_meanwhile_find_one_model_or_the_other():
+def test_concurrent_readers_see_a_whole_model():
     model, errors = fitted(), []
     stop = threading.Event()
 
@@ -267,7 +267,7 @@ def test_readers_meanwhile_find_one_model_or_the_other():
     assert errors == []
 
 
-def test_what_was_known_of_topics_as_they_were_is_forgotten():
+def test_knowledge_of_replaced_topics_is_dropped():
     model = TopicModel(5, preset="fast", n_runs=2, random_state=0, n_jobs=1).fit(X)
     assert model.coherence_ is not None
     assert model.topic_stability_ is not None

@@ -1,6 +1,7 @@
 """Every learner is a scikit-learn estimator."""
 
-from sklearn.utils.estimator_checks import parametrize_with_checks
+import pytest
+from sklearn.utils.estimator_checks import check_estimator
 
 from opelda import (
     MLOPE,
@@ -36,11 +37,11 @@ OTHERS = [
 ]
 
 
-@parametrize_with_checks(LEARNERS)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
+@pytest.mark.parametrize("estimator", LEARNERS, ids=repr)
+def test_scikit_learn_checks(estimator):
+    check_estimator(estimator, on_skip=None)
 
 
-@parametrize_with_checks(OTHERS)
-def test_scikit_learn_checks_of_the_others(estimator, check):
-    check(estimator)
+@pytest.mark.parametrize("estimator", OTHERS, ids=repr)
+def test_scikit_learn_checks_of_other_learners(estimator):
+    check_estimator(estimator, on_skip=None)

@@ -1,5 +1,6 @@
 """Events of streams whose changes are known, and the history that they are kept with."""
 
+import copy
 import json
 from contextlib import suppress
 from dataclasses import replace
@@ -76,13 +77,13 @@ def rng(seed):
 
 
 @every_seed
-def test_nothing_happens_in_a_stream_that_stays_as_it_is(rng):
+def test_stationary_stream_has_no_events(rng):
     assert watched(rng, documents(rng, 5000, EVEN)).events == ()
 
 
 @every_seed
 @pytest.mark.parametrize(("kind", "after"), [("topic rising", 0.55), ("topic fading", 0.02)])
-def test_a_theme_rises_and_fades(rng, kind, after):
+def test_rising_and_fading_theme_is_reported(rng, kind, after):
     shares = [after] + [(1 - after) / 3] * 3
     source = documents(rng, N_BEFORE, EVEN) + documents(rng, 1000, shares)
     watch = watched(rng, source)
@@ -100,7 +101,7 @@ def test_a_theme_rises_and_fades(rng, kind, after):
 
 
 @every_seed
-def test_words_that_are_new_are_told_with_their_topic(rng):
+def test_new_words_are_reported_with_their_topic(rng):
     new = [*THEMES[:3], [*THEMES[3], "moon", "mars"]]
     source = documents(rng, N_BEFORE, EVEN) + documents(rng, 1000, EVEN, new)
     events = [event for event in watched(rng, source).events if event.kind == "new words"]
@@ -116,7 +117,7 @@ def test_words_that_are_new_are_told_with_their_topic(rng):
 
 
 @every_seed
-def test_a_topic_whose_words_change_has_changed(rng):
+def test_changed_words_report_a_changed_topic(rng):
     often = [*THEMES[:3], ["rare", *THEMES[3]]]
     source = documents(rng, N_BEFORE, EVEN) + documents(rng, 1000, EVEN, often)
     watch = watched(rng, source, [*WORDS, "rare"])
@@ -128,7 +129,7 @@ def test_a_topic_whose_words_change_has_changed(rng):
 
 
 @every_seed
-def test_documents_of_mixed_themes_are_predicted_worse(rng):
+def test_mixed_documents_report_a_prediction_drop(rng):
     source = documents(rng, N_BEFORE, EVEN) + documents(rng, 1000, [1.0], [WORDS])
     events = [e for e in watched(rng, source).events if e.kind == "prediction dropped"]
     assert N_BEFORE < events[0].document <= N_BEFORE + 500
@@ -141,7 +142,7 @@ class StoppedError(Exception):
 
 
 @pytest.mark.parametrize("every", [1, 7])
-def test_a_stopped_stream_has_the_same_history_and_tells_every_event(tmp_path, every):
+def test_stopped_stream_resumes_with_identical_history_and_every_event(tmp_path, every):
     rng = np.random.default_rng(0)
     source = documents(rng, N_BEFORE, EVEN)
     source += documents(rng, 600, [0.7, 0.1, 0.1, 0.1], [*THEMES[:3], [*THEMES[3], "moon"]])
@@ -176,7 +177,7 @@ def test_a_stopped_stream_has_the_same_history_and_tells_every_event(tmp_path, e
     assert len(model._state.watch.points) > 3
 
 
-def test_whoever_fails_on_an_event_hears_of_it_again(tmp_path):
+def test_failed_event_callback_is_called_again(tmp_path):
     rng = np.random.default_rng(0)
     source = documents(rng, N_BEFORE, EVEN) + documents(rng, 800, [0.7, 0.1, 0.1, 0.1])
     heard = []
@@ -195,7 +196,7 @@ def test_whoever_fails_on_an_event_hears_of_it_again(tmp_path):
     assert heard[1:] == [event.as_saved() for event in model.events_]
 
 
-def test_columns_of_other_words_leave_the_history():
+def test_reassigned_columns_leave_the_history():
     watch = Watch.of(2, 5)
     words = np.arange(20, dtype=np.int32).reshape(2, 10) % 5
     points = watch.points.added(100, np.full(2, 0.5), np.ones(2), words)
@@ -205,7 +206,7 @@ def test_columns_of_other_words_leave_the_history():
     assert after.young.tolist() == [[3], [120], [0]]
 
 
-def test_a_new_topic_is_noted_and_judged_anew():
+def test_new_topic_is_reported_and_its_watch_restarts():
     watch = Watch.of(3, 5)
     full = replace(watch.shares, table=np.ones_like(watch.shares.table))
     after = replace(watch, shares=full).new_topic(1, 70, {"share": 0.1}, ["tea"])
@@ -215,7 +216,7 @@ def test_a_new_topic_is_noted_and_judged_anew():
     assert after.shares.table.any(axis=0).tolist() == [True, False, True]
 
 
-def test_topics_that_are_learned_anew_are_judged_anew():
+def test_refit_restarts_the_watch():
     rng = np.random.default_rng(0)
     model = TopicModel(**COMMON, random_state=0)
     blocks = []
@@ -226,25 +227,30 @@ def test_topics_that_are_learned_anew_are_judged_anew():
     assert model._state.watch.is_settled
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda arrays, said: arrays.pop("watch.fits"),
-        lambda arrays, said: arrays.update({"watch.sums": arrays["watch.sums"][:1]}),
-        lambda arrays, said: arrays["watch.score"].fill(np.nan),
-        lambda arrays, said: arrays["watch.points.words"].fill(10**6),
-        lambda arrays, said: said.update(spacing=0),
-        lambda arrays, said: said.update(n_judged=10**6),
-        lambda arrays, said: said.update(events=[{"kind": "odd"}]),
-        lambda arrays, said: said.update(events=None),
-        lambda arrays, said: said.update(events=[Event("new topic", 5, 99).as_saved()]),
-    ],
-)
-def test_a_damaged_history_is_refused(tmp_path, change):
-    model = learned(0, documents(np.random.default_rng(0), N_BEFORE, EVEN))
-    arrays, header = as_parts(model)
-    arrays = {name: array.copy() for name, array in arrays.items()}
-    change(arrays, header["watch"])
+DAMAGE = {
+    "no fits": lambda arrays, watch: arrays.pop("watch.fits"),
+    "short sums": lambda arrays, watch: arrays.update({"watch.sums": arrays["watch.sums"][:1]}),
+    "nan score": lambda arrays, watch: arrays["watch.score"].fill(np.nan),
+    "unknown words": lambda arrays, watch: arrays["watch.points.words"].fill(10**6),
+    "zero spacing": lambda arrays, watch: watch.update(spacing=0),
+    "too many judged": lambda arrays, watch: watch.update(n_judged=10**6),
+    "unknown event": lambda arrays, watch: watch.update(events=[{"kind": "odd"}]),
+    "no events": lambda arrays, watch: watch.update(events=None),
+    "unknown topic": lambda arrays, watch: watch.update(
+        events=[Event("new topic", 5, 99).as_saved()]
+    ),
+}
+
+
+@pytest.fixture
+def parts_with_history(narrow):
+    return as_parts(learned(0, documents(np.random.default_rng(0), N_BEFORE, EVEN)))
+
+
+@cases("damage", DAMAGE)
+def test_damaged_history_is_rejected(tmp_path, parts_with_history, damage):
+    arrays, header = copy.deepcopy(parts_with_history)
+    DAMAGE[damage](arrays, header["watch"])
     header["checksum"] = checksum(arrays, header)
     path = tmp_path / "m.opelda"
     opelda._store.write(path, arrays, header, kind=KIND, version=FORMAT)
@@ -278,7 +284,7 @@ def test_learners_that_do_not_sweep_have_no_events():
     assert OnlineOPE(2).fit_stream(["tea cup"] * 9).events_ == []
 
 
-def test_times_are_beside_the_checkpoint_and_bounded(tmp_path, monkeypatch):
+def test_times_file_is_beside_the_checkpoint_and_bounded(tmp_path, monkeypatch):
     now = iter(range(100_000))
     monkeypatch.setattr("time.time", lambda: float(next(now)))
     assert not Times(tmp_path)
@@ -294,7 +300,7 @@ def test_times_are_beside_the_checkpoint_and_bounded(tmp_path, monkeypatch):
     assert Times(tmp_path).documents(8.0) == 7.0
 
 
-def test_an_event_is_for_a_function():
+def test_on_event_needs_a_function():
     heard = OnEvent(lambda event: None)
     assert heard.function is not None
     with pytest.raises(InputError, match="must be a function of an event, got 3"):

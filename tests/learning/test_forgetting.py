@@ -29,7 +29,7 @@ def counts_of(table):
 
 
 @given(st.integers(0, 2**32 - 1))
-def test_rho_makes_new_tokens_likeliest(seed):
+def test_forgetting_rate_maximises_the_likelihood_of_new_tokens(seed):
     rng = np.random.default_rng(seed)
     new, window, past = (rng.poisson(rng.gamma(0.3, 20.0, (12, 5))) for _ in range(3))
     found = likeliest_rho(*map(counts_of, (new, window, past)), ETA)
@@ -52,7 +52,7 @@ def drawn(rng, topics, n):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_a_topic_that_changed_keeps_less_of_its_past(rng):
+def test_changed_topic_forgets_faster(rng):
     topics = rng.dirichlet(np.full(200, 0.1), 6)
     changed = topics.copy()
     changed[2] = rng.dirichlet(np.full(200, 0.1))
@@ -67,7 +67,7 @@ def test_a_topic_that_changed_keeps_less_of_its_past(rng):
     assert part.max() <= 1
 
 
-def test_topics_that_are_alike_keep_what_is_usual():
+def test_similar_topics_keep_their_baseline():
     same = counts_of(np.full((4, 3), 50.0))
     assert kept_of_past(same, same, same, ETA, 0.8).tolist() == [0.8] * 3
     none = counts_of(np.zeros((4, 3)))
@@ -75,7 +75,7 @@ def test_topics_that_are_alike_keep_what_is_usual():
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_what_lies_outside_fades_topic_by_topic(rng, monkeypatch):
+def test_counts_outside_the_window_fade_per_topic(rng, monkeypatch):
     """Documents of word 0 to 4 are topic 0, of 5 to 9 topic 1, which had other words before."""
     monkeypatch.setattr(_window, "MOST_DOCS", 400)
     which = rng.integers(0, 2, 500)
@@ -105,7 +105,7 @@ def test_what_lies_outside_fades_topic_by_topic(rng, monkeypatch):
     n_seeded=st.integers(0, 3),
     share=st.floats(0.0, 1.0),
 )
-def test_topics_learned_anew_keep_their_numbers(seed, n_topics, n_seeded, share):
+def test_refit_topics_keep_their_numbers(seed, n_topics, n_seeded, share):
     rng, n_seeded = np.random.default_rng(seed), min(n_seeded, n_topics)
     before = rng.integers(0, n_topics, 300).astype(np.uint16)
     became = np.arange(n_topics)
@@ -124,7 +124,7 @@ def test_topics_learned_anew_keep_their_numbers(seed, n_topics, n_seeded, share)
         assert (old in changed) == (2 * shared[old, found[old]] < shared[old].sum())
 
 
-def test_many_topics_learned_anew_take_no_table_of_their_pairs():
+def test_refit_of_many_topics_needs_no_pairwise_table():
     rng, n_topics = np.random.default_rng(0), 20_000
     before = rng.integers(0, n_topics, 10**5).astype(np.uint16)
     became = rng.permutation(n_topics).astype(np.uint16)

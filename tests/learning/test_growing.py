@@ -87,7 +87,7 @@ def test_added_and_dropped_words_are_counted(max_features):
 
 @pytest.mark.parametrize("cls", RULES)
 @pytest.mark.parametrize("seed", range(5))
-def test_a_word_that_comes_later_joins_the_topic_of_its_companions(cls, seed):
+def test_later_word_joins_the_topic_of_its_companions(cls, seed):
     rng = np.random.default_rng(seed)
     first, second = [f"a{j}" for j in range(8)], [f"b{j}" for j in range(8)]
     model = cls(n_components=2, batch_size=20, random_state=seed)
@@ -108,7 +108,7 @@ def test_a_word_that_comes_later_joins_the_topic_of_its_companions(cls, seed):
 
 @pytest.mark.parametrize("cls", RULES)
 @pytest.mark.parametrize("seed", range(5))
-def test_a_column_that_is_given_to_another_word_starts_afresh(cls, seed):
+def test_reused_column_starts_from_zero(cls, seed):
     rng = np.random.default_rng(seed)
     first, second = [f"a{j}" for j in range(8)], [f"b{j}" for j in range(8)]
     words = Vocabulary([*first, *second, "x"], growing=True, max_features=17)
@@ -166,7 +166,7 @@ def test_top_words_are_words_of_the_vocabulary():
         assert [row[model.vocabulary_.index(word)] for word in topic] == best.tolist()
 
 
-def test_a_matrix_in_a_growing_stream_has_the_columns_there_are():
+def test_matrix_in_a_growing_stream_needs_the_current_columns():
     words = Vocabulary(["w0", "w1"], growing=True)
     model = made().fit_stream([STREAM[0], np.ones((4, 3))], vocabulary=words)
     n_words = len(model.vocabulary_)
@@ -175,7 +175,7 @@ def test_a_matrix_in_a_growing_stream_has_the_columns_there_are():
     assert len(model.vocabulary_) == n_words == model.n_features_in_
 
 
-def test_room_grows_by_a_quarter_and_never_far_beyond_the_limit():
+def test_capacity_grows_by_a_quarter_up_to_the_limit():
     sizes = []
 
     def watch(report):
@@ -207,7 +207,7 @@ STEP = st.sampled_from(["grow", "reset", "shrink", "normalise", "add", "clear", 
     seed=st.integers(0, 2**32 - 1),
     kind=st.integers(0, 2),
 )
-def test_lazy_rows_are_the_plain_sums(steps, n_topics, seed, kind):
+def test_lazy_rows_equal_explicit_sums(steps, n_topics, seed, kind):
     """Against lambda written out in double precision, every step done to all of it."""
     rng = np.random.default_rng(seed)
     shape = [(), (6,), (6, n_topics)][kind]
@@ -251,7 +251,7 @@ def test_lazy_rows_are_the_plain_sums(steps, n_topics, seed, kind):
         assert len(store.rows) == store.n_words == len(rows)
 
 
-def test_a_new_word_begins_with_the_mean_of_a_prior_per_topic_and_word_on_every_engine():
+def test_new_word_starts_from_the_mean_of_a_matrix_prior_on_every_engine():
     prior = np.full((3, 10), 0.3)
     texts = [[f"w{j}" for j in range(10)], ["w1", "new"], ["new", "w2", "w3"]]
     grown = []

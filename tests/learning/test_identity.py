@@ -34,12 +34,12 @@ def check_jobs(n_jobs):
     assert len({line.split()[2] for line in first}) == n_jobs
 
 
-def test_two_ways_give_the_same_bytes():
+def test_threads_parts_and_stops_give_identical_bytes():
     check_jobs(20)
 
 
 @pytest.mark.heavy
-def test_two_ways_give_the_same_bytes_at_length():
+def test_threads_parts_and_stops_give_identical_bytes_at_length():
     check_jobs(1000)
 
 

@@ -30,7 +30,7 @@ def listed(documents):
 
 
 @given(st.integers(0, 2**32 - 1), st.lists(st.integers(0, 4), min_size=1, max_size=4))
-def test_documents_stay_themselves_when_joined_and_divided(seed, sizes):
+def test_window_documents_survive_joining_and_splitting(seed, sizes):
     rng = np.random.default_rng(seed)
     parts = [kept(rng, size) for size in sizes]
     whole = Assignments.joined(parts)
@@ -53,7 +53,7 @@ def less(documents, gone):
 
 
 @given(st.integers(0, 2**32 - 1), st.lists(st.booleans(), max_size=6))
-def test_words_are_forgotten_by_the_documents_before(seed, asked):
+def test_forgetting_of_words_uses_earlier_documents(seed, asked):
     rng = np.random.default_rng(seed)
     outside = rng.integers(0, 3, (5, 4))  # which a new word is not in yet
     window = Window(np.ones(4), TokenCounts(sparse.csr_array(outside), FRACTION_SHIFT))

@@ -49,7 +49,7 @@ def struck(folder):
 
 @pytest.mark.skipif(os.name != "posix", reason="SIGKILL")
 @pytest.mark.parametrize("n_kills", [5, pytest.param(200, marks=pytest.mark.heavy)])
-def test_killed_at_random_and_started_again(tmp_path, n_kills):
+def test_randomly_killed_run_resumes_with_identical_bytes(tmp_path, n_kills):
     started = time.perf_counter()
     assert start(tmp_path / "whole", 2).wait() == 0
     duration = time.perf_counter() - started

@@ -48,7 +48,7 @@ def model():
     return made().fit(TEXTS)
 
 
-def test_labels_stand_before_those_made_of_words(model):
+def test_given_labels_replace_word_labels(model):
     own = label_topics(model)
     assert model.topic_labels_ == own
     assert model.set_topic_labels({2: " hot drinks ", np.int64(4): "noise"}) is model
@@ -90,7 +90,7 @@ def test_labels_of_words_follow_the_topics(model):
         (None, "labels must map"),
     ],
 )
-def test_what_is_no_label_changes_nothing(model, labels, said):
+def test_bad_labels_change_nothing(model, labels, said):
     model.set_topic_labels({0: "kept"})
     if isinstance(labels, dict):
         labels = {3: "not taken", **labels}
@@ -99,7 +99,7 @@ def test_what_is_no_label_changes_nothing(model, labels, said):
     assert model._state.labels == {0: "kept"}
 
 
-def test_labels_are_of_what_was_learned(model, tmp_path):
+def test_labels_survive_copies_files_and_streams_but_not_fit(model, tmp_path):
     labels = dict(enumerate(HOSTILE))
     model.set_topic_labels(labels)
     for kept in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
@@ -116,7 +116,7 @@ def test_labels_are_of_what_was_learned(model, tmp_path):
     assert model.fit(TEXTS)._state.labels == {}
 
 
-def test_a_file_without_labels_has_nothing_of_them(model):
+def test_file_without_labels_stores_none(model):
     assert not [name for name in as_parts(model)[0] if name.startswith("labels")]
 
 
@@ -153,7 +153,7 @@ def packed(*texts):
     ],
     ids=str,
 )
-def test_labels_of_a_file_are_checked(tmp_path, parts):
+def test_bad_labels_in_a_file_are_rejected(tmp_path, parts):
     arrays, header = damaged(**parts)
     _store.write(tmp_path / "m", arrays, header, kind=KIND, version=FORMAT)
     with pytest.raises(ModelFileError, match="is not a model this version can use") as error:
@@ -161,13 +161,13 @@ def test_labels_of_a_file_are_checked(tmp_path, parts):
     assert str(error.value).isprintable()
 
 
-def test_labels_that_are_odd_but_text_load(tmp_path):
+def test_unusual_text_labels_load(tmp_path):
     arrays, header = damaged(**packed("x" * 200, HOSTILE[2]))
     _store.write(tmp_path / "m", arrays, header, kind=KIND, version=FORMAT)
     assert opelda.load(tmp_path / "m")._state.labels == {1: "x" * 200, 3: HOSTILE[2]}
 
 
-def test_topics_learned_anew_keep_the_labels_of_those_they_are():
+def test_refit_topics_keep_matching_labels():
     before = np.repeat(np.arange(4), 10).astype(np.uint16)
     now = np.repeat([2, 3, 0, 1], 10).astype(np.uint16)
     now[30:36] = [0, 0, 2, 2, 3, 3]  # most of the last one's tokens are elsewhere
@@ -201,7 +201,7 @@ def test_names_of_columns_are_distinct_and_say_the_label(names):
     assert len(set(names)) < len(names) or found == names
 
 
-def test_columns_are_called_by_label_and_rows_by_document(model):
+def test_frame_columns_are_labels_and_rows_are_documents(model):
     model.set_topic_labels({0: "tea", 1: "wine", 2: "tea"}).set_output(transform="pandas")
     expected = ["tea (0)", "wine", "tea (2)", *label_topics(model)[3:]]
     assert model.get_feature_names_out().tolist() == distinct(["tea", "wine", "tea", *expected[3:]])
@@ -257,7 +257,7 @@ def round_trip(model, folder):
     return opelda.load(folder / "m")
 
 
-def test_columns_without_words_are_called_by_number():
+def test_columns_without_words_are_numbered():
     model = made(n_components=3).fit(generate(60, n_words=20, n_topics=3).X)
     assert model.get_feature_names_out().tolist() == ["onlineope0", "onlineope1", "onlineope2"]
     model.set_topic_labels({1: "onlineope0"})
@@ -311,7 +311,7 @@ def test_columns_of_a_column_transformer_are_named_by_labels(make):
     assert np.array_equal(shown.to_numpy()[:, :3].astype(np.float32), mixtures)
 
 
-def test_a_notebook_shows_the_topics(model):
+def test_notebook_representation_shows_the_topics(model):
     model.set_topic_labels(dict(enumerate(HOSTILE)))
     page = model._repr_mimebundle_()["text/html"]
     assert model._repr_html_().count("<table>") == page.count("<table>")
@@ -329,7 +329,7 @@ def test_a_notebook_shows_the_topics(model):
     assert repr(model) == repr(clone(model))
 
 
-def test_a_notebook_shows_twenty_topics_at_most():
+def test_notebook_representation_shows_at_most_twenty_topics():
     X = generate(60, n_words=50, n_topics=3).X
     assert len(Table(made(n_components=25).fit(X)._repr_html_()).rows) == 21
     table = Table(MLOPE(3, random_state=0).fit(X)._repr_html_())

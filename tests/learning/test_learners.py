@@ -62,7 +62,7 @@ def same_topics(a, b):
 
 
 @every_learner
-def test_the_step_goes_on_over_passes_calls_and_files(tmp_path, cls):
+def test_step_number_continues_over_passes_calls_and_files(tmp_path, cls):
     history = History()
     schedule = of_rule(cls, decay=0.7, offset=3.0)
     model = cls(**common(cls), **schedule, n_passes=2, callbacks=history).fit(X)
@@ -83,7 +83,7 @@ def test_the_step_goes_on_over_passes_calls_and_files(tmp_path, cls):
 
 
 @every_learner
-def test_a_saved_model_goes_on_as_if_it_had_not_been(tmp_path, cls):
+def test_saved_model_continues_like_the_original(tmp_path, cls):
     straight = cls(**COMMON).partial_fit(X)
     stopped = cls(**COMMON).partial_fit(X[:40])
     opelda.save(stopped, tmp_path / "model.opelda")
@@ -93,7 +93,7 @@ def test_a_saved_model_goes_on_as_if_it_had_not_been(tmp_path, cls):
 
 
 @every_learner
-def test_pieces_make_the_whole(cls):
+def test_partial_fits_equal_one_fit(cls):
     whole = cls(**COMMON).partial_fit(X)
     pieces = cls(**COMMON).partial_fit(X[:20]).partial_fit(X[20:60]).partial_fit(X[60:])
     assert same_topics(whole, pieces)
@@ -116,7 +116,7 @@ def test_fit_is_partial_fit_of_the_shuffled_documents(cls):
 
 
 @every_learner
-def test_passes_are_shuffled_anew(cls):
+def test_passes_are_reshuffled(cls):
     order = [ReferenceEngine().documents(X).order(5, n_pass) for n_pass in (1, 2)]
     stated = common(cls) | (of_rule(cls, population=D) if has_population(cls) else {})
     by_hand = cls(**stated).partial_fit(X[order[0]]).partial_fit(X[order[1]])
@@ -124,7 +124,7 @@ def test_passes_are_shuffled_anew(cls):
 
 
 @every_learner
-def test_documents_without_words_count_and_teach_nothing(cls):
+def test_empty_documents_are_counted_and_teach_nothing(cls):
     model = cls(**COMMON).partial_fit(np.zeros((3, V)))
     assert (model.n_batch_iter_, model.n_docs_seen_) == (0, 3)
     first = cls(**COMMON).partial_fit(np.zeros((3, V))).components_
@@ -135,7 +135,7 @@ def test_documents_without_words_count_and_teach_nothing(cls):
 
 
 @every_learner
-def test_documents_of_no_word_and_of_one(cls):
+def test_empty_and_one_word_documents(cls):
     model = cls(**COMMON).fit(X)
     short = np.zeros((3, V))
     short[1, 7] = 1
@@ -152,7 +152,7 @@ def test_documents_of_no_word_and_of_one(cls):
 
 
 @every_learner
-def test_entries_that_are_stored_but_zero_are_no_words(cls):
+def test_explicit_zeros_are_ignored(cls):
     parts = X.tocoo()
     row, column = np.append(parts.row, np.arange(D)), np.append(parts.col, np.full(D, 7))
     for nothing in (0.0, 1e-46):
@@ -166,7 +166,7 @@ def test_entries_that_are_stored_but_zero_are_no_words(cls):
 
 
 @every_learner
-def test_mixtures_are_those_of_infer(cls):
+def test_transform_equals_infer(cls):
     model = cls(**COMMON).fit(X)
     method = (
         EM()
@@ -190,14 +190,14 @@ def test_mixtures_are_those_of_infer(cls):
 
 
 @cases("method", [OPE(n_iter=7), VB(), EM(n_kept=2)])
-def test_a_method_that_was_given_is_used(method):
+def test_given_method_is_used(method):
     model = TopicModel(inference=method, preset="paper", transform_method="same", **COMMON).fit(X)
     alone = infer(X, model.components_, method=method, random_state=5)
     assert np.array_equal(model.transform(X), alone.theta)
 
 
 @cases("cls", [OnlineOPE, OnlineCGS, TopicModel])
-def test_few_documents_and_many_have_the_same_mixtures(cls):
+def test_mixtures_do_not_depend_on_number_of_documents(cls):
     model = cls(**COMMON).fit(X)  # of many the topics of every word are laid out
     whole = model.transform(X)
     assert X[:1].nnz < V <= X.nnz
@@ -207,7 +207,7 @@ def test_few_documents_and_many_have_the_same_mixtures(cls):
 
 
 @every_learner
-def test_a_document_without_words_has_the_priors_mean(cls):
+def test_empty_document_gets_the_prior_mean(cls):
     prior = np.array([0.2, 0.5, 0.3])
     model = cls(**COMMON, doc_topic_prior=prior).fit(X)
     some = X.toarray()
@@ -241,7 +241,7 @@ def test_scores(cls):
 
 
 @every_learner
-def test_words(cls):
+def test_words_come_from_the_vocabulary(cls):
     model = cls(**COMMON).fit(X)
     words = np.array([f"word{j}" for j in range(V)])
     found = model.top_words(5, feature_names=words, by="probability")
@@ -262,7 +262,7 @@ def test_words(cls):
 
 
 @every_learner
-def test_frames(cls):
+def test_frames_keep_column_names(cls):
     names = [f"word{j}" for j in range(V)]
     frame = pd.DataFrame(X.toarray(), columns=names)
     model = cls(**COMMON).fit(frame)
@@ -281,7 +281,7 @@ def test_frames(cls):
 
 
 @every_learner
-def test_a_model_that_was_not_fitted_says_so(cls):
+def test_unfitted_model_raises_not_fitted_error(cls):
     for call in ("transform", "score", "perplexity", "infer"):
         with pytest.raises(NotFittedError):
             getattr(cls(), call)(X)

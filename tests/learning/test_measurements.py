@@ -42,7 +42,7 @@ def learn(batches, callbacks=None, **more):
     return OnlineOPE(3, random_state=0, callbacks=callbacks).fit_stream(batches, **more)
 
 
-def test_batches_are_scored_before_they_are_learned_from(unhurried):
+def test_batches_are_scored_before_learning(unhurried):
     """By the model that had seen the ones before, as it would score them itself."""
     history = Watching()
     learn(BATCHES, history)
@@ -53,7 +53,7 @@ def test_batches_are_scored_before_they_are_learned_from(unhurried):
         assert scores[number] == before.score(BATCHES[number], n_splits=1)
 
 
-def test_of_a_large_batch_some_documents_are_scored(unhurried):
+def test_large_batches_are_scored_by_a_sample(unhurried):
     history = Watching()
     learn([BATCHES[0], X], history)
     rows = np.unique(np.linspace(0, 899, 200).astype(int))
@@ -61,7 +61,7 @@ def test_of_a_large_batch_some_documents_are_scored(unhurried):
 
 
 @pytest.mark.parametrize("most", [None, 3], ids=["more columns", "reused ones"])
-def test_words_that_are_new_with_a_batch_are_left_out(unhurried, most):
+def test_words_new_in_a_batch_are_not_scored(unhurried, most):
     """The score is that of the documents without them; the lid has no column, or the pan's."""
     scores = []
     for batch in ([["tea", "cup", "lid", "tea"]] * 9, [["tea", "cup", "tea"]] * 9):
@@ -72,13 +72,13 @@ def test_words_that_are_new_with_a_batch_are_left_out(unhurried, most):
     assert scores[0] == scores[1] is not None
 
 
-def test_nothing_is_scored_before_the_first_update(unhurried):
+def test_no_score_before_the_first_update(unhurried):
     history = Watching()
     learn([np.zeros((5, 60)), BATCHES[0], BATCHES[1]], history)
     assert [score is None for score in history.to_dict()["batch_score"]] == [True, False]
 
 
-def test_who_does_not_ask_gets_no_scores_and_the_topics_are_the_same(unhurried):
+def test_without_validation_no_scores_and_equal_topics(unhurried):
     history, watching = History(), Watching()
     without, with_scores = learn(BATCHES, history), learn(BATCHES, [history, watching])
     assert history.to_dict()["batch_score"][:6] == [None] * 6
@@ -110,7 +110,7 @@ def test_scores_take_a_small_part_of_the_time(waits, took):
 
 
 @given(st.lists(st.tuples(st.floats(0.01, 20.0), st.integers(0, 1000)), min_size=1, max_size=40))
-def test_the_pace_is_that_of_the_last_seconds(updates):
+def test_pace_is_of_the_last_seconds(updates):
     now = [100.0]
     reporter = Reporter(None, Listeners(), clock=lambda: now[0])
     times, totals = [100.0], [0]
@@ -127,7 +127,7 @@ def test_the_pace_is_that_of_the_last_seconds(updates):
     assert len(reporter._marks) <= 2 + sum(then > now[0] - 5.0 for then in times)
 
 
-def test_memory_is_what_the_process_has():
+def test_memory_is_the_resident_set():
     before = resident_bytes()
     held = np.frombuffer(mmap.mmap(-1, 200_000_000), np.uint8)  # malloc may reuse freed memory
     held[:] = 1
@@ -141,13 +141,13 @@ def test_memory_is_what_the_process_has():
     assert all(memory > held.nbytes for memory in history.to_dict()["memory"])
 
 
-def test_a_line_says_it_all():
+def test_log_line_has_all_numbers():
     stream = {"n_docs_total": None, "n_passes": None, "memory": 512_400_000}
     line = describe(report(**stream, recent_docs_per_second=12.0), None, -8.1234)
     assert line == "100 docs, 50 docs/s, batch -8.123, gap 0.125, step 0.25, 512 MB"
 
 
-def test_the_last_score_stays_in_sight_and_the_first_line_comes_at_once(caplog, unhurried):
+def test_last_score_is_repeated_and_first_line_is_immediate(caplog, unhurried):
     with caplog.at_level("INFO", logger="opelda"):
         learn(BATCHES, ProgressLines(0.0))
     lines = [record.getMessage() for record in caplog.records]
@@ -157,7 +157,7 @@ def test_the_last_score_stays_in_sight_and_the_first_line_comes_at_once(caplog, 
     assert [line.line(next(late)).count("batch -7.000") for _ in range(4)] == [1] * 4
 
 
-def test_streams_by_sweeps_show_the_gap_of_documents_that_come_next(unhurried):
+def test_swept_streams_report_the_gap_of_the_next_documents(unhurried):
     history = Watching()
     model = TopicModel(3, random_state=0, n_sweeps=3, callbacks=[history])
     expected = [np.nan]

@@ -102,7 +102,7 @@ def forget_peak():
 
 @pytest.mark.parametrize("cls", [MLOPE, OnlineOPE, StreamingOPE, OnlineVB, StreamingVB])
 @pytest.mark.parametrize("prior", [None, np.full(V, 0.1)], ids=["number", "vector"])
-def test_an_update_takes_no_memory_of_the_topics_size(cls, prior):
+def test_update_allocates_no_second_topic_matrix(cls, prior):
     model = cls(K, n_iter=10, random_state=0, topic_word_prior=prior)
     model.partial_fit(small_batch(0))
     for number in range(1, 4):
@@ -123,7 +123,7 @@ def peak_of(action):
     return memory("VmHWM") - before, result
 
 
-def test_a_large_vocabulary_is_started_ranked_and_loaded_without_a_second_copy(tmp_path):
+def test_large_vocabulary_needs_no_second_copy(tmp_path):
     model = OnlineOPE(K, n_iter=10, random_state=0)
     size = V * K * 4
     started, _ = peak_of(lambda: model.partial_fit(small_batch(0)))

@@ -70,28 +70,28 @@ def moved(documents, seed=0):
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("name", LEARNERS)
-def test_any_order_and_number_of_threads(name, form):
+def test_fit_does_not_depend_on_order_and_threads(name, form):
     documents = FORMS[form]
     one = learned(name, documents)
     assert {"rows", "coherence"} <= set(one[0])
     assert form == "no words" or "curve.scores" in one[0]
-    for seed, n_jobs in enumerate((1, 2, 3)):
+    for seed, n_jobs in enumerate((1, 3)):
         assert learned(name, moved(documents, seed), n_jobs=n_jobs) == one
-    assert learned(name, documents[::-1]) == one
+    assert learned(name, documents[::-1], n_jobs=2) == one
     assert learned(name, documents, random_state=3) != one
 
 
 @pytest.mark.parametrize("name", [*PRESETS, "OnlineOPE", "sgrld"])
-def test_any_order_by_the_reference(name):
-    documents = FORMS["fractions"][:50]
-    options = {"engine": "reference", "batch_size": 20}
+def test_reference_engine_does_not_depend_on_order(name):
+    documents = FORMS["fractions"][:25]
+    options = {"engine": "reference", "batch_size": 10}
     if name == "best":
         options["n_sweeps"] = 4
     assert learned(name, moved(documents), **options) == learned(name, documents, **options)
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 30), st.permutations(range(40)))
-def test_any_order_of_any_documents(seed, batch_size, order):
+def test_fit_does_not_depend_on_order_of_any_documents(seed, batch_size, order):
     chosen = np.random.default_rng(seed).integers(0, D, 40)
     options = {"batch_size": batch_size, "random_state": seed, "n_passes": 2, "n_sweeps": 2}
     one, two = (learned("best", X[rows], **options) for rows in (chosen, chosen[order]))
@@ -99,7 +99,7 @@ def test_any_order_of_any_documents(seed, batch_size, order):
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_any_form_of_the_same_counts(name):
+def test_result_does_not_depend_on_matrix_format(name):
     one = learned(name, X)
     with_zeros = sparse.csr_array(X + sparse.csr_array(([1.0], ([3], [5])), shape=X.shape))
     with_zeros.data[with_zeros.indptr[3] : with_zeros.indptr[4]] = 0
@@ -110,13 +110,13 @@ def test_any_form_of_the_same_counts(name):
 
 
 @cases("name", PRESETS)
-def test_any_order_of_texts(name):
+def test_fit_does_not_depend_on_order_of_texts(name):
     rng = np.random.default_rng(0)
     texts = [" ".join(rng.choice(["tea", "cup", "sea", "boat", "salt"], 4)) for _ in range(50)]
     assert learned(name, texts[::-1]) == learned(name, texts)
 
 
-def test_streams_go_by_the_order_of_their_documents():
+def test_partial_fit_depends_on_document_order():
     one, two = (
         OnlineOPE(K, batch_size=32, random_state=2).partial_fit(documents).components_
         for documents in (X, X[::-1])
@@ -130,7 +130,7 @@ def swept(X, **more):
 
 @settings(max_examples=15)
 @given(power=st.integers(8, 66), seed=st.integers(0, 2**32 - 1))
-def test_tiny_counts_are_counts_in_another_unit(power, seed):
+def test_scaling_counts_by_powers_of_two_changes_nothing(power, seed):
     """Most counts are 1: times a power of 2 they give the same topics, bit for bit."""
     ordinary = X.astype(np.float64)
     ordinary.data = np.where(X.data > 4, X.data, 1.0)
@@ -151,7 +151,7 @@ def test_tiny_counts_give_finite_topics(power):
 
 
 @pytest.mark.parametrize("scale", [1e-6, 1e-12, 1e-19])
-def test_streams_refuse_counts_that_would_be_rounded_to_nothing(scale):
+def test_streams_reject_counts_that_round_to_zero(scale):
     tiny, batches = X * scale, [X, X * scale]
     for learn in (
         TopicModel(K, random_state=0).partial_fit,

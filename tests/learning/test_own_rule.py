@@ -34,26 +34,26 @@ class Forgetting(Streaming):
     ("name", "rule"),
     [("ml", ML()), ("online", Online()), ("streaming", Streaming()), ("sgrld", SGRLD())],
 )
-def test_the_object_of_a_name_learns_as_the_name_does(name, rule):
+def test_rule_object_equals_its_name(name, rule):
     by_name = TopicModel(3, learning=name, **OPTIONS).fit(MADE.X)
     by_rule = clone(TopicModel(3, learning=rule, **OPTIONS)).fit(MADE.X)
     assert np.array_equal(by_name.components_, by_rule.components_)
 
 
-def test_a_rule_from_outside_is_used():
+def test_custom_rule_is_used():
     """Half of what was learned is gone after each batch: 20 tokens, 10 and 20, 5 and 10 and 20."""
     X = np.full((3, 4), 5.0)
     model = TopicModel(1, learning=Forgetting(), **{**OPTIONS, "batch_size": 1}).partial_fit(X)
     assert model._state.weights.totals == pytest.approx(35 + 4 * 1.0)  # eta is 1/K
 
 
-def test_a_model_with_a_rule_of_ones_own_is_not_saved(tmp_path):
+def test_model_with_a_custom_rule_is_not_saved(tmp_path):
     model = TopicModel(3, learning=Forgetting(), **OPTIONS).fit(MADE.X)
     with pytest.raises(InputError, match=r"learning is .*which a model file cannot hold"):
         opelda.save(model, tmp_path / "model.opelda")
 
 
 @cases("rule", [3, object(), Streaming, ["ml"], "fast"])
-def test_what_is_no_rule_is_refused(rule):
+def test_bad_rules_are_rejected(rule):
     with pytest.raises(InputError, match="learning must be"):
         TopicModel(3, learning=rule).fit(MADE.X)

@@ -52,7 +52,7 @@ def resolved(name, preset):
 
 
 @pytest.mark.parametrize(("name", "preset"), MODELS)
-def test_a_parameter_given_at_its_default_changes_nothing(name, preset):
+def test_explicit_default_of_a_parameter_changes_nothing(name, preset):
     """But `random_state`, whose default is another seed each time."""
     expected = learned(model_of(name, preset).fit(SMALL))
     defaults = {
@@ -70,7 +70,7 @@ def test_a_parameter_given_at_its_default_changes_nothing(name, preset):
 
 
 @pytest.mark.parametrize("preset", PRESETS)
-def test_streams_have_settings_of_their_own_and_given_they_change_nothing(preset):
+def test_explicit_stream_presets_change_nothing(preset):
     settings = preset_settings(preset)
     for learn in ("partial_fit", "fit_stream"):
         data = SMALL if learn == "partial_fit" else [SMALL]
@@ -87,7 +87,7 @@ def test_every_parameter_a_preset_decides_is_none_by_default():
             assert parameters[name].default is None
 
 
-def test_three_ways_to_say_the_same():
+def test_equivalent_parameters_give_equal_models():
     models = [
         TopicModel(5, random_state=0),
         TopicModel(5, learning="online", random_state=0),
@@ -111,7 +111,7 @@ def test_three_ways_to_say_the_same():
         {"n_passes": 2},
     ],
 )
-def test_what_is_given_replaces_that_one_thing(given):
+def test_explicit_parameter_overrides_only_itself(given):
     """As if all the others had been given too, at the preset's values."""
     others = preset_settings("best", N_DOCS)
     ours = TopicModel(5, random_state=0, **given).fit(SMALL)
@@ -136,7 +136,7 @@ def test_every_preset_makes_a_schedule_for_every_collection(preset, n_docs):
     assert schedule.n_sweeps >= 0
 
 
-def test_small_collections_are_gone_through_more_often_in_smaller_steps():
+def test_small_collections_get_more_passes_and_smaller_batches():
     small, large = (TopicModel(5)._schedule(n) for n in (500, 10**6))
     assert small.batch_size < large.batch_size
     assert small.n_passes > large.n_passes
@@ -148,7 +148,7 @@ def test_the_best_is_the_default():
 
 
 @cases("preset", ["slow", 3, ["best"], None])
-def test_an_unknown_preset(preset):
+def test_unknown_preset_is_rejected(preset):
     with pytest.raises(InputError, match="preset must be 'best', 'fast' or 'paper', got"):
         TopicModel(5, preset=preset).fit(X)
 

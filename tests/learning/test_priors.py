@@ -39,7 +39,7 @@ every_learner = pytest.mark.parametrize("cls", [*PAPER, TopicModel])
 
 
 @pytest.mark.parametrize("seed", range(1))
-def test_ml_goes_on_with_topics_that_sweeps_left_to_the_prior(seed):
+def test_ml_continues_topics_that_sweeps_emptied(seed):
     few = np.zeros((1, V))
     few[0, :2] = 1  # two tokens, five topics
     model = TopicModel(K, learning="ml", n_sweeps=1, random_state=seed).fit(few)
@@ -101,7 +101,7 @@ def test_equal_priors_of_every_shape_are_the_same():
         np.testing.assert_allclose(topics[3], topics[0], rtol=1e-5)
 
 
-def test_a_prior_can_name_a_topic_s_words():
+def test_matrix_prior_selects_a_topics_words():
     eta = np.full((K, V), 0.01)
     eta[2, 7] = 5000.0
     for cls in (OnlineVB, StreamingVB, StreamingOPE):
@@ -122,7 +122,7 @@ def test_doc_topic_prior_reaches_inference(alpha):
         np.testing.assert_allclose(nothing[0], np.array(alpha) / np.sum(alpha), rtol=1e-6)
 
 
-def test_a_lopsided_doc_topic_prior_shapes_the_topics(monkeypatch):
+def test_asymmetric_doc_topic_prior_shapes_the_topics(monkeypatch):
     given, update = [], CPUEngine.update
 
     def record(self, weights, documents, task, *rest, **options):
@@ -178,7 +178,7 @@ BAD = [
 
 
 @every_learner
-def test_parameters_that_cannot_be_used(cls):
+def test_bad_parameters_are_rejected(cls):
     n_tried = 0
     for name, values in BAD:
         if name not in cls().get_params():
@@ -207,13 +207,13 @@ def check_sentence(message, name):
 
 @every_learner
 @cases("value", [0, -1, 1.5, "x", None])
-def test_validate_every(cls, value):
+def test_bad_validate_every_is_rejected(cls, value):
     with pytest.raises(InputError, match="validate_every must be a whole number, at least 1"):
         cls(K).fit(X, validation=X, validate_every=value)
 
 
 @every_learner
-def test_nothing_is_lost_to_a_bad_parameter(cls):
+def test_bad_parameter_leaves_the_model_unchanged(cls):
     """The topics learned before are there when the parameter is set right again."""
     model = cls(K, batch_size=20, n_passes=1, random_state=0)
     if cls is TopicModel:
@@ -237,7 +237,7 @@ def test_nothing_is_lost_to_a_bad_parameter(cls):
 
 @every_learner
 @cases("n_components", [K - 1, K + 1])
-def test_another_number_of_topics_is_refused_until_fit(cls, n_components):
+def test_changed_n_components_is_rejected_until_fit(cls, n_components):
     model = cls(K, random_state=0).fit(X)
     before = model.transform(X)
     model.set_params(n_components=n_components)
@@ -255,7 +255,7 @@ def test_another_number_of_topics_is_refused_until_fit(cls, n_components):
     assert model.transform(X).shape == (len(X), n_components)
 
 
-def test_learning_that_fails_on_the_way_is_not_counted():
+def test_failed_update_is_not_counted():
     """CGS refuses documents of more than 1e8 tokens, once it sees them."""
     model = OnlineCGS(K, batch_size=10, random_state=0)
     long = X[:20].astype(np.float64)

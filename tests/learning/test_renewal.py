@@ -67,7 +67,7 @@ WITH_ART = [0.2, 0.2, 0.2, 0.2, 0.2, 0.0]
 
 @pytest.mark.usefixtures("narrow")
 @pytest.mark.parametrize("seed", range(3))
-def test_a_new_theme_becomes_a_topic_and_the_others_keep_theirs(seed):
+def test_new_theme_gets_a_topic_and_other_topics_stay(seed):
     before = streamed(seed, [(3600, BEFORE)])
     model = streamed(seed, [(3600, BEFORE), (900, WITH_ART)])
     assert not new_topics(before)
@@ -86,7 +86,7 @@ def test_a_new_theme_becomes_a_topic_and_the_others_keep_theirs(seed):
 
 @pytest.mark.usefixtures("narrow")
 @pytest.mark.parametrize("seed", range(3))
-def test_a_topic_that_becomes_another_theme_s_loses_its_label(seed):
+def test_topic_that_changes_theme_loses_its_label(seed):
     labels = {topic: f"label {topic}" for topic in range(6)}
 
     def name(report):
@@ -102,7 +102,7 @@ def test_a_topic_that_becomes_another_theme_s_loses_its_label(seed):
 
 @pytest.mark.usefixtures("narrow")
 @pytest.mark.parametrize("seed", range(3))
-def test_nothing_is_new_where_nothing_changes_or_a_known_theme_grows(seed):
+def test_no_new_topic_without_a_new_theme(seed):
     grown = [0.55, 0.15, 0.15, 0.15, 0.0, 0.0]
     assert not new_topics(streamed(seed, [(5000, BEFORE)]))
     assert not new_topics(streamed(seed, [(3600, BEFORE), (900, grown)]))
@@ -110,7 +110,7 @@ def test_nothing_is_new_where_nothing_changes_or_a_known_theme_grows(seed):
 
 @pytest.mark.usefixtures("narrow")
 @pytest.mark.parametrize("seed", range(3))
-def test_a_theme_that_returns_finds_its_topic(seed):
+def test_returning_theme_gets_its_topic(seed):
     model = streamed(seed, [(3600, BEFORE), (900, WITH_ART), (3600, BEFORE), (900, WITH_ART)])
     first, *more = new_topics(model)
     assert top_theme(model, first.topic) == "art"
@@ -119,7 +119,7 @@ def test_a_theme_that_returns_finds_its_topic(seed):
 
 @pytest.mark.usefixtures("narrow")
 @one_seed
-def test_topics_that_were_given_words_are_nobody_elses(rng, seed):
+def test_topics_with_seed_words_are_not_reassigned(rng, seed):
     stretches = [(3600, BEFORE), (900, WITH_ART)]
     assert new_topics(streamed(seed, stretches))
     source = [text for n, shares in stretches for text in documents(rng, n, shares)]
@@ -147,7 +147,7 @@ def kept_of(rng, n_topics, shares_old, shares_new):
 
 
 @one_seed
-def test_words_that_do_not_come_together_are_two_themes(rng):
+def test_words_that_never_cooccur_are_two_themes(rng):
     both = [0.1, 0.1, 0.1, 0.1, 0.4, 0.2]
     kept, weights, ids = kept_of(rng, 6, BEFORE, both)
     theme = new_theme(kept, N_NEW, weights)
@@ -164,7 +164,7 @@ def test_words_that_do_not_come_together_are_two_themes(rng):
 
 
 @one_seed
-def test_words_burst_that_are_clearly_more_often_in_new_documents(rng):
+def test_significantly_more_frequent_words_are_bursts(rng):
     n_old, n_new = 2000, 400
     times = np.array([(o, n) for o in (0, 20, 50, 100, 400) for n in (19, 20, 30, 50, 100, 200)])
     rows = np.zeros((n_old + n_new, len(times)), np.float32)
@@ -196,7 +196,7 @@ def test_new_documents_need_as_many_older_ones(rng):
 
 
 @one_seed
-def test_topics_of_seed_words_are_not_given_away(rng):
+def test_seeded_topics_are_not_replaced(rng):
     kept, weights, _ = kept_of(rng, 6, BEFORE, WITH_ART)  # of topics 4 and 5 nobody needs any
     assert new_theme(kept, N_NEW, weights).topic == 4
     assert new_theme(kept, N_NEW, weights, 5).topic == 5
@@ -204,7 +204,7 @@ def test_topics_of_seed_words_are_not_given_away(rng):
 
 
 @one_seed
-def test_a_theme_is_not_worth_a_topic_that_is_needed_more(rng):
+def test_theme_does_not_replace_a_needed_topic(rng):
     few = [0.21, 0.21, 0.21, 0.21, 0.16, 0.0]
     kept, weights, _ = kept_of(rng, 6, BEFORE, few)
     assert new_theme(kept, N_NEW, weights) is not None
@@ -213,7 +213,7 @@ def test_a_theme_is_not_worth_a_topic_that_is_needed_more(rng):
 
 
 @one_seed
-def test_a_topic_that_is_given_away_leaves_its_words_to_others(rng):
+def test_words_of_a_replaced_topic_move_to_others(rng):
     kept, weights, ids = kept_of(rng, 6, [0.25, 0.25, 0.25, 0.245, 0.005, 0.0], WITH_ART)
     theme = new_theme(kept, N_NEW, weights)
     former = weights.host().rows.copy()
@@ -242,7 +242,7 @@ def test_a_topic_that_is_given_away_leaves_its_words_to_others(rng):
 
 
 @one_seed
-def test_a_new_topic_is_as_likely_as_others(rng, seed):
+def test_new_topic_has_average_weight(rng, seed):
     kept, weights, _ = kept_of(rng, 6, BEFORE, WITH_ART)
     model = TopicModel(6, n_sweeps=2, random_state=seed).partial_fit(np.ones((1, 61)))
     state, none = model._state, TokenCounts(sparse.csr_array((61, 6), dtype=np.int64), 16)
@@ -257,7 +257,7 @@ def test_a_new_topic_is_as_likely_as_others(rng, seed):
 
 
 @one_seed
-def test_heirs_are_the_largest_of_the_others(rng):
+def test_heirs_are_the_largest_other_topics(rng):
     rows = rng.random((50, 7)).astype(np.float32)
     for topic in range(7):
         without = rows.copy()

@@ -34,7 +34,7 @@ def test_counts_and_steps():
     assert table["held_out_score"] == [None] * 6
 
 
-def test_seconds_of_a_stream_by_sweeps_are_a_part_of_those_that_passed():
+def test_reported_seconds_are_at_most_elapsed_time():
     history, started = History(), perf_counter()
     TopicModel(3, batch_size=50, n_sweeps=3, callbacks=history, random_state=0).partial_fit(X)
     passed, table = perf_counter() - started, history.to_dict()
@@ -63,7 +63,7 @@ def test_the_gap_is_the_mean_over_the_documents(cls, seed):
         assert abs(gaps[1] - found.gap.mean()) < 0.1 * found.gap.mean()
 
 
-def test_the_gap_is_computed_for_those_who_want_it():
+def test_gap_is_computed_only_on_request():
     without, with_gap = History(gap=False), History()
     OnlineOPE(3, batch_size=50, random_state=0, callbacks=without).fit(X)
     OnlineOPE(3, batch_size=50, random_state=0, callbacks=[without, with_gap]).fit(X)
@@ -72,7 +72,7 @@ def test_the_gap_is_computed_for_those_who_want_it():
     assert not Listeners(EarlyStopping()).needs_gap
 
 
-def test_scores_come_when_asked_for():
+def test_scores_follow_validate_every():
     history = History()
     model = OnlineOPE(3, batch_size=50, random_state=0, callbacks=history)
     model.fit(X, validation=X[:80], validate_every=2)
@@ -83,7 +83,7 @@ def test_scores_come_when_asked_for():
     assert scores[3] == model.score(X[:80], n_splits=1)
 
 
-def test_a_growing_vocabulary_is_reported():
+def test_reports_contain_vocabulary_growth():
     history = History()
     words = Vocabulary(growing=True, max_features=60)
     stream = generate_stream(400, batch_size=100, n_words=50, n_topics=3, new_words_per_batch=10)

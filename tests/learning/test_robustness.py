@@ -41,7 +41,7 @@ def fails_once(monkeypatch, when):
 
 @every_learner
 @cases("when", [1, -1])
-def test_a_first_update_that_is_interrupted_can_be_made_again(monkeypatch, cls, when):
+def test_interrupted_first_update_can_be_repeated(monkeypatch, cls, when):
     fails_once(monkeypatch, when)
     model = cls(4, random_state=0, batch_size=20)
     with pytest.raises(KeyboardInterrupt):
@@ -53,7 +53,7 @@ def test_a_first_update_that_is_interrupted_can_be_made_again(monkeypatch, cls, 
 
 @every_learner
 @cases("when", [2, -2])
-def test_a_later_one_leaves_distributions(monkeypatch, cls, when):
+def test_interrupted_later_update_leaves_distributions(monkeypatch, cls, when):
     fails_once(monkeypatch, when)
     model = cls(4, random_state=0, batch_size=20)
     with pytest.raises(KeyboardInterrupt):
@@ -66,7 +66,7 @@ def test_a_later_one_leaves_distributions(monkeypatch, cls, when):
 
 @cases("when", [1, -1])
 @cases("where", ["inference", "statistics"])
-def test_a_start_from_documents_survives_an_interrupted_first_update(monkeypatch, when, where):
+def test_interrupted_first_update_keeps_the_document_start(monkeypatch, when, where):
     class Start:
         def begin(self, model):
             self.topics = model.components_.copy()
@@ -100,7 +100,7 @@ def interrupted(*arguments, **options):
 
 
 @cases("cls", [*SOME, TopicModel])
-def test_an_update_interrupted_while_inferring_has_changed_nothing(monkeypatch, cls):
+def test_interrupt_during_inference_changes_nothing(monkeypatch, cls):
     model = cls(4, random_state=0, batch_size=20).partial_fit(X)
     before, header = as_parts(model)
     before = {name: array.tobytes() for name, array in before.items()}
@@ -113,7 +113,7 @@ def test_an_update_interrupted_while_inferring_has_changed_nothing(monkeypatch, 
     assert {name: array.tobytes() for name, array in arrays.items()} == before
 
 
-def test_a_stream_interrupted_while_inferring_has_counted_nothing(monkeypatch):
+def test_interrupt_during_inference_counts_no_documents(monkeypatch):
     docs = [{"a": 2, "b": 1}, {"b": 2, "c": 5}] * 10
     words = Vocabulary(["a", "b"])
     model = OnlineOPE(2, batch_size=10, random_state=0).fit_stream(docs[:10], vocabulary=words)
@@ -126,7 +126,7 @@ def test_a_stream_interrupted_while_inferring_has_counted_nothing(monkeypatch):
     assert model.fit_stream(docs[10:]).n_unknown_tokens_ == 50
 
 
-def test_an_interrupted_sweep_leaves_what_was_learned(monkeypatch):
+def test_interrupted_sweep_keeps_learned_topics(monkeypatch):
     real, calls = CPUEngine.sweep, []
 
     def sweep(*arguments, **options):
@@ -159,7 +159,7 @@ def test_an_interrupted_sweep_leaves_what_was_learned(monkeypatch):
         ({"doc_topic_prior": [1.0, 2.0]}, {}),
     ],
 )
-def test_a_fit_that_cannot_be_leaves_the_model_as_it_was(parameters, options):
+def test_failed_fit_leaves_the_model_unchanged(parameters, options):
     model = TopicModel(4, preset="paper", random_state=0, batch_size=20).fit(X)
     before, kept = model.transform(X), model.get_params(deep=False)
     model.set_params(**parameters)
@@ -171,7 +171,7 @@ def test_a_fit_that_cannot_be_leaves_the_model_as_it_was(parameters, options):
     assert np.array_equal(model.transform(X), before)
 
 
-def test_a_stream_goes_on_while_its_validation_cannot_be_scored():
+def test_stream_continues_while_validation_cannot_be_scored():
     scores = []
     model = OnlineOPE(2, batch_size=10, callbacks=lambda report: scores.append(report))
     early, late = [{"a": 2, "b": 3}] * 40, [{"zzz": 5, "a": 1}] * 40
@@ -185,7 +185,7 @@ def _more(model, more):
     return model.partial_fit(more).components_
 
 
-def test_learning_goes_on_in_another_process_and_from_mapped_files(tmp_path):
+def test_learning_continues_in_another_process_and_from_mapped_files(tmp_path):
     Y = np.random.default_rng(0).poisson(0.01, (60, 20_000)).astype(np.float32)
     model = OnlineOPE(64, batch_size=20, random_state=0).fit(Y)
     found = joblib.Parallel(n_jobs=2)(joblib.delayed(_more)(model, Y[:20]) for _ in range(2))
@@ -197,7 +197,7 @@ def test_learning_goes_on_in_another_process_and_from_mapped_files(tmp_path):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_weights_near_the_end_of_single_precision(seed):
+def test_weights_near_the_single_precision_limit(seed):
     tiny = np.array([[3.0, 0], [2.0, 0]]) * 6e-19
     model = OnlineCGS(
         15,
@@ -214,7 +214,7 @@ def test_weights_near_the_end_of_single_precision(seed):
 
 
 @cases("method", ["cgs", "vb", "cvb"])
-def test_ml_with_topics_that_hardly_any_document_uses(method):
+def test_ml_with_nearly_unused_topics(method):
     rng = np.random.default_rng(0)
     Z = np.zeros((40, 20_000), np.float32)
     for row in Z:
@@ -258,13 +258,13 @@ def test_bad_words_never_reach_the_kernels():
         model.transform(X)
 
 
-def test_a_lock_that_is_no_file_is_refused(tmp_path):
+def test_lock_that_is_not_a_file_is_rejected(tmp_path):
     os.mkfifo(tmp_path / ".lock")
     with pytest.raises(ModelFileError, match="no plain file"):
         OnlineOPE(3, random_state=0).fit_stream([X], checkpoint=tmp_path)
 
 
-def test_a_subclass_is_refused_before_anything_is_learned(tmp_path):
+def test_subclass_is_rejected_before_learning(tmp_path):
     class Mine(OnlineOPE):
         pass
 
@@ -272,7 +272,7 @@ def test_a_subclass_is_refused_before_anything_is_learned(tmp_path):
         Mine(3, random_state=0).fit_stream([X], checkpoint=tmp_path)
 
 
-def test_a_model_that_does_not_agree_with_itself_is_not_saved(tmp_path):
+def test_inconsistent_model_is_not_saved(tmp_path):
     model = OnlineOPE(3, random_state=0).fit(X)
     model.n_features_in_ = 49
     with pytest.raises(InputError, match="do not agree"):
@@ -290,6 +290,6 @@ def test_a_model_that_does_not_agree_with_itself_is_not_saved(tmp_path):
         ({"engine": "abacus"}, "no engine 'abacus'"),
     ],
 )
-def test_engines_that_are_none(options, message):
+def test_bad_engines_are_rejected(options, message):
     with pytest.raises(OpeldaError, match=message):
         OnlineOPE(2, **options).fit(X)

@@ -35,7 +35,7 @@ def expected_stability(runs):
 
 
 @pytest.mark.parametrize("options", [{}, {"preset": "fast"}], ids=str)
-def test_the_run_most_like_the_others_is_kept(options):
+def test_most_central_run_is_kept(options):
     model = made(**options).fit(X)
     single = [made(1, **options | {"random_state": seed}).fit(X) for seed in SEEDS]
     assert all(each.topic_stability_ is None for each in single)
@@ -49,7 +49,7 @@ def test_the_run_most_like_the_others_is_kept(options):
     assert model.topic_stability_.shape == (4,)
 
 
-def test_stability_over_runs_is_that_of_matched_pairs():
+def test_stability_is_the_mean_similarity_of_matched_topics():
     rng = np.random.default_rng(0)
     runs = [rng.dirichlet(np.full(80, 0.05), 6) for _ in range(4)]
     runs[1] = runs[0][::-1]
@@ -61,13 +61,13 @@ def test_stability_over_runs_is_that_of_matched_pairs():
     np.testing.assert_array_equal(stability_over_runs(words[:1]), 0.0)
 
 
-def test_seeds_begin_with_the_one_given_and_differ():
+def test_run_seeds_start_from_the_given_seed_and_differ():
     assert SEEDS[0] == 7
     assert run_seeds(7, 2) == SEEDS[:2]
     assert len({*run_seeds(7, 50), *run_seeds(8, 50)}) == 100
 
 
-def test_stability_is_saved_and_forgotten_with_the_topics_it_is_of(tmp_path):
+def test_stability_is_saved_and_reset_with_its_topics(tmp_path):
     model = made(n_jobs=2).fit(X)
     opelda.save(model, tmp_path / "m")
     opelda.save(made(n_jobs=1).fit(X), tmp_path / "n")
@@ -80,7 +80,7 @@ def test_stability_is_saved_and_forgotten_with_the_topics_it_is_of(tmp_path):
 
 
 @cases("bad", [np.full(4, -0.1), np.full(4, np.nan), np.ones(3), np.ones((4, 1))])
-def test_stability_of_a_file_is_checked(tmp_path, bad):
+def test_bad_stability_in_a_file_is_rejected(tmp_path, bad):
     arrays, header = as_parts(made(2).fit(X))
     arrays["stability"] = bad
     header["checksum"] = checksum(arrays, header)
@@ -89,7 +89,7 @@ def test_stability_of_a_file_is_checked(tmp_path, bad):
         opelda.load(tmp_path / "m")
 
 
-def test_what_comes_bit_by_bit_is_learned_from_in_one_run():
+def test_slow_stream_is_learned_in_one_run():
     for learn in (lambda model: model.partial_fit(X), lambda model: model.fit_stream([X])):
         model = made()
         with pytest.raises(
@@ -102,12 +102,12 @@ def test_what_comes_bit_by_bit_is_learned_from_in_one_run():
 
 
 @cases("n_runs", [0, 2.5, "x", True])
-def test_numbers_of_runs_that_cannot_be(n_runs):
+def test_bad_n_runs_is_rejected(n_runs):
     with pytest.raises(InputError, match="n_runs must be"):
         made(n_runs).fit(X)
 
 
-def test_callbacks_know_the_run():
+def test_reports_state_the_run():
     reports = []
     made(callbacks=reports.append).fit(X)
     runs = [report.n_run for report in reports]
@@ -120,7 +120,7 @@ def test_callbacks_know_the_run():
 
 
 @cases(("stopped", "n_done"), [(1, 0), (2, 1), (3, 2)])
-def test_an_interrupt_leaves_the_runs_that_were_finished(stopped, n_done):
+def test_interrupt_keeps_finished_runs(stopped, n_done):
     def interrupt(report):
         if report.n_run == stopped and report.n_updates == 2:
             raise KeyboardInterrupt
@@ -136,7 +136,7 @@ def test_an_interrupt_leaves_the_runs_that_were_finished(stopped, n_done):
     np.testing.assert_array_equal(model.topic_stability_, finished.topic_stability_)
 
 
-def test_documents_and_validation_that_can_be_read_once():
+def test_one_shot_iterators_are_accepted():
     texts = ["green tea cup", "black tea pot", "red wine glass", "white wine bottle"] * 5
     model = made(2).fit(iter(texts), validation=iter(texts[:4]), validate_every=1)
     assert model.n_runs == 2

@@ -70,7 +70,7 @@ def test_seeded_topics_have_their_number_name_and_theme(preset, seed):
 
 @pytest.mark.parametrize("seed", range(1))
 @pytest.mark.parametrize("options", [{"n_sweeps": 8}, {"preset": "fast"}])
-def test_streams_keep_them_with_every_call(options, seed):
+def test_streams_keep_labels_across_calls(options, seed):
     made = drawn(seed, n_tokens=60)
     words = seeds(made.topics)
     model = TopicModel(K, seeds=words, batch_size=50, random_state=seed, n_jobs=1, **options)
@@ -101,7 +101,7 @@ def growing():
 @pytest.mark.parametrize(
     "options", [{"n_sweeps": 8}, {"preset": "fast", "learning": Online(decay=0.5)}]
 )
-def test_words_that_a_stream_brings_later_count_from_then_on(options, seed):
+def test_later_seed_words_count_from_their_first_occurrence(options, seed):
     made = drawn(seed)
     theme = np.isin(np.arange(V), np.argsort(-made.topics[TRUE[0]])[: V // THEMES])
     has = np.asarray(made.X[:, theme].sum(axis=1)).ravel() > 0
@@ -122,7 +122,7 @@ def test_words_that_a_stream_brings_later_count_from_then_on(options, seed):
     assert weight(model, 0, column) > 0.05
 
 
-def test_a_checkpoint_goes_on_to_the_same_bytes(made, tmp_path):
+def test_resumed_checkpoint_ends_with_identical_bytes(made, tmp_path):
     documents, options = texts(made), {"batch_size": 50, "random_state": 0, "n_jobs": 1}
 
     words = as_words(seeds(made.topics))
@@ -140,7 +140,7 @@ def test_a_checkpoint_goes_on_to_the_same_bytes(made, tmp_path):
             model().set_params(**other).fit_stream(documents, checkpoint=tmp_path / "b")
 
 
-def test_a_saved_model_goes_on_with_its_seeds(made, tmp_path):
+def test_saved_model_keeps_its_seeds(made, tmp_path):
     words = seeds(made.topics)
     model = TopicModel(K, preset="fast", seeds=words, random_state=0, n_jobs=1)
     model.fit(made.X[:200])
@@ -153,7 +153,7 @@ def test_a_saved_model_goes_on_with_its_seeds(made, tmp_path):
     assert clone(other).seeds == words
 
 
-def test_neither_threads_nor_the_order_of_documents_change_them(made):
+def test_sweeps_do_not_depend_on_threads_and_order(made):
     words, bytes_of = seeds(made.topics), []
     for rows, n_jobs in ((slice(None), 1), (slice(None, None, -1), 3)):
         X = sparse.csr_array(made.X[rows])
@@ -162,7 +162,7 @@ def test_neither_threads_nor_the_order_of_documents_change_them(made):
     assert bytes_of[0] == bytes_of[1]
 
 
-def test_seeds_that_occur_nowhere_are_named(made):
+def test_seed_words_without_occurrences_are_named(made):
     words = {"one": ["tea", "Milk", "teas of china"], "two": ["wine", "grog"]}
     documents = ["tea with milk", "wine and water"] * 20
     model = TopicModel(3, seeds=words, n_passes=1, n_sweeps=2, random_state=0)
@@ -190,7 +190,7 @@ def test_seeds_that_occur_nowhere_are_named(made):
         ({"tea": ["green"]}, "the columns of these counts have no words"),
     ],
 )
-def test_what_is_no_mapping_to_words_is_refused(made, given, sentence):
+def test_bad_seed_mappings_are_rejected(made, given, sentence):
     model = TopicModel(K, seeds=given, n_passes=1, n_sweeps=1)
     with pytest.raises(InputError, match=sentence):
         model.fit(made.X)
@@ -199,7 +199,7 @@ def test_what_is_no_mapping_to_words_is_refused(made, given, sentence):
     assert not hasattr(model, "components_")
 
 
-def test_a_sampler_and_a_strength_that_is_none_are_refused(made):
+def test_sampler_and_bad_strength_are_rejected(made):
     words = {"a": [1]}
     with pytest.raises(InputError, match="seeds has no effect with the rule 'sgrld'"):
         TopicModel(K, seeds=words, learning="sgrld").fit(made.X)
@@ -208,7 +208,7 @@ def test_a_sampler_and_a_strength_that_is_none_are_refused(made):
             TopicModel(K, seeds=Seeds(words, strength)).fit(made.X)
 
 
-def test_words_are_columns_of_frames_and_what_a_tokenizer_makes_of_them():
+def test_words_are_frame_columns_or_tokens():
     frame = pd.DataFrame(np.eye(3).repeat(9, axis=0), columns=["tea", "wine", "milk"])
     model = TopicModel(3, seeds={"w": ["wine"]}, n_passes=1, n_sweeps=2, random_state=0)
     assert model.fit(frame).top_words(1)[0] == ["wine"]
@@ -217,7 +217,7 @@ def test_words_are_columns_of_frames_and_what_a_tokenizer_makes_of_them():
     assert given.pull(words, 2).columns.tolist() == [0, 1]
 
 
-def test_a_topic_begins_with_the_documents_that_hold_most_of_its_words(made):
+def test_seeded_topic_starts_from_documents_with_most_seed_words(made):
     X = sparse.csr_array(np.kron(np.eye(4), np.ones((30, 5))))
     engine = CPUEngine(1)
     weights = engine.random_weights(20, 4, 0.1, 0)
@@ -229,7 +229,7 @@ def test_a_topic_begins_with_the_documents_that_hold_most_of_its_words(made):
     assert sorted(gained.argmax(axis=0)) == [0, 1, 2, 3]  # and the others elsewhere
 
 
-def test_without_rest_only_seeded_topics_start_from_documents():
+def test_only_seeded_topics_start_from_documents():
     X = sparse.csr_array(np.kron(np.eye(4), np.ones((30, 5))))
     engine = CPUEngine(1)
     weights = engine.random_weights(20, 4, 0.1, 0)
@@ -239,7 +239,7 @@ def test_without_rest_only_seeded_topics_start_from_documents():
     assert (weights.rows[:, :4] != before).any(axis=0).tolist() == [True, False, False, False]
 
 
-def test_firm_seeds_raise_counts_to_a_weight_and_not_beyond():
+def test_firm_seeds_raise_counts_to_at_most_their_weight():
     counts = TokenCounts(sparse.csr_array(np.array([[400, 0], [0, 400], [4, 4]])), 0)
     pull = Pull(np.array([0, 2], np.int32), np.array([0, 1], np.int32), 0.1)
     added = pull.on_counts(counts).cells.toarray() - counts.cells.toarray()
@@ -249,7 +249,7 @@ def test_firm_seeds_raise_counts_to_a_weight_and_not_beyond():
     assert raised[2, 1] == 36
 
 
-def test_sweeps_are_drawn_with_the_words_weight_and_leave_counts(made, monkeypatch):
+def test_sweeps_sample_by_word_weight_and_leave_counts(made, monkeypatch):
     given, sweep = [], HeldCollection.sweep
     monkeypatch.setattr(
         HeldCollection,
@@ -271,7 +271,7 @@ def test_sweeps_are_drawn_with_the_words_weight_and_leave_counts(made, monkeypat
     assert weights.scale * weights.sums.sum() <= total
 
 
-def test_their_numbers_stay_when_others_are_matched():
+def test_seeded_topics_keep_their_numbers_when_others_are_matched():
     before = np.repeat(np.arange(5), 20).astype(np.uint16)
     now = np.array([1, 0, 4, 2, 3], np.uint16)[before]
     order, others = _stream_sweeps._numbers(before, now, 5, 2)
@@ -279,7 +279,7 @@ def test_their_numbers_stay_when_others_are_matched():
     assert others == []
 
 
-def test_none_of_them_becomes_the_topic_of_common_words(made, monkeypatch):
+def test_no_seeded_topic_collects_common_words(made, monkeypatch):
     chosen = []
     given = _closing_sweeps.with_share
     monkeypatch.setattr(
@@ -295,7 +295,7 @@ def test_none_of_them_becomes_the_topic_of_common_words(made, monkeypatch):
 
 
 @pytest.mark.parametrize("seed", range(1))
-def test_a_theme_that_is_gone_for_long_finds_its_topic_again(monkeypatch, seed):
+def test_theme_that_returns_after_long_gets_its_topic(monkeypatch, seed):
     monkeypatch.setattr(_window, "MOST_DOCS", 400)
     rng = np.random.default_rng(seed)
     themes = [[f"{name}{n}" for n in range(8)] for name in ("tea", "sea", "law", "art")]
@@ -315,7 +315,7 @@ def test_a_theme_that_is_gone_for_long_finds_its_topic_again(monkeypatch, seed):
     assert model.topic_labels_[0] == "tea"
 
 
-def test_topics_that_people_edit_take_their_words_along(made):
+def test_edited_topics_keep_their_words(made):
     words = seeds(made.topics)
     a, b, c = words.values()
     model = TopicModel(K, preset="fast", seeds=words, random_state=0, n_jobs=1).fit(made.X)
@@ -329,7 +329,7 @@ def test_topics_that_people_edit_take_their_words_along(made):
     assert model.seeds is None
 
 
-def test_without_words_nothing_is_different(made):
+def test_fits_without_seeds_are_identical(made):
     plain = TopicModel(K, n_sweeps=5, random_state=0, n_jobs=1).fit(made.X)
     other = TopicModel(K, n_sweeps=5, random_state=0, n_jobs=1).fit(made.X)
     assert other.components_.tobytes() == plain.components_.tobytes()

@@ -23,7 +23,7 @@ def groups(n_groups, n_docs=40, n_words=12, seed=0):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_distinct_documents_are_chosen_and_none_without_words(seed):
+def test_chosen_documents_are_distinct_and_nonempty(seed):
     X = generate(300, n_words=100, n_topics=5, random_state=seed).X
     X = sparse.vstack([sparse.csr_array((100, 100)), X[100:]], format="csr")
     chosen = far_apart(CPUEngine(1), X, 20, np.random.default_rng(seed))
@@ -32,7 +32,7 @@ def test_distinct_documents_are_chosen_and_none_without_words(seed):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_twice_the_same_document_is_never_chosen(seed):
+def test_duplicate_documents_are_not_chosen(seed):
     X = sparse.csr_array(np.repeat(np.eye(6) + 0.1, 30, axis=0))
     chosen = far_apart(CPUEngine(1), X, 6, np.random.default_rng(seed))
     assert sorted(chosen // 30) == list(range(6))
@@ -40,7 +40,7 @@ def test_twice_the_same_document_is_never_chosen(seed):
 
 
 @pytest.mark.parametrize("seed", range(1))
-def test_documents_are_farther_apart_than_those_drawn_at_random(seed):
+def test_chosen_documents_are_farther_apart_than_random_ones(seed):
     X, group = groups(30, seed=seed)
     met, rng = {"far": [], "random": []}, np.random.default_rng(seed + 1)
     for _ in range(20):
@@ -50,7 +50,7 @@ def test_documents_are_farther_apart_than_those_drawn_at_random(seed):
 
 
 @pytest.mark.parametrize("n_topics", [50, 2000])
-def test_too_few_documents_or_too_many_topics_leave_the_random_start(n_topics):
+def test_too_few_documents_keep_the_random_start(n_topics):
     documents = CPUEngine(1).documents(sparse.csr_array(np.eye(40)))
     store = CPUEngine(1).random_weights(40, n_topics, 0.1, 0)
     before = store.rows.copy()
@@ -58,7 +58,7 @@ def test_too_few_documents_or_too_many_topics_leave_the_random_start(n_topics):
     assert np.array_equal(store.rows, before)
 
 
-def test_the_words_of_a_document_weigh_as_much_as_the_start():
+def test_document_weighs_as_much_as_the_random_start():
     X, _ = groups(4)
     store = CPUEngine(1).random_weights(X.shape[1], 4, 0.1, 0)
     before = store.rows.sum(axis=0)[:4].copy()
@@ -69,7 +69,7 @@ def test_the_words_of_a_document_weigh_as_much_as_the_start():
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_zeros_that_are_stored_are_no_words(seed):
+def test_explicit_zeros_are_ignored(seed):
     X, _ = groups(3, seed=seed)
     no_words = X.copy()
     no_words.data[:] = 0
@@ -82,7 +82,7 @@ def test_zeros_that_are_stored_are_no_words(seed):
 
 
 @pytest.mark.parametrize("seed", range(1))
-def test_a_model_begins_with_documents_where_that_is_asked_for(seed):
+def test_init_documents_starts_topics_from_documents(seed):
     X, group = groups(4, seed=seed)
     runs = [
         TopicModel(

@@ -36,7 +36,7 @@ def everything(model):
 
 
 @cases("preset", ["best", "fast", "paper"])
-def test_the_method_that_a_rule_brings(preset):
+def test_rules_have_a_default_method(preset):
     scvb0 = TopicModel(preset=preset, learning="scvb0")
     assert scvb0._settings()["inference"] == CVB0(burn_in=1, n_samples=1)
     assert isinstance(scvb0._settings()["learning"], SCVB0)
@@ -47,7 +47,7 @@ def test_the_method_that_a_rule_brings(preset):
 
 
 @pytest.mark.parametrize("inference", ["cgs", OPE()])
-def test_sgrld_takes_no_method(inference):
+def test_sgrld_rejects_a_method(inference):
     with pytest.raises(InputError, match=r"inference has no effect .*draws tokens' topics itself"):
         make("sgrld", inference=inference).fit(X)
     with pytest.raises(InputError, match="n_components must be a whole number, from 1 to 65,535"):
@@ -68,7 +68,7 @@ def test_steps_of_sgrld_shrink(monkeypatch):
 
 @every_rule
 @pytest.mark.parametrize("n_jobs", [1, 3])
-def test_a_killed_stream_ends_with_the_same_bytes(tmp_path, rule, n_jobs):
+def test_resumed_stream_ends_with_identical_bytes(tmp_path, rule, n_jobs):
     whole = make(rule).fit_stream(STREAM)
 
     def kill(report):
@@ -92,7 +92,7 @@ def test_a_killed_stream_ends_with_the_same_bytes(tmp_path, rule, n_jobs):
 
 
 @every_rule
-def test_parts_are_the_whole(rule):
+def test_sum_over_parts_equals_the_whole(rule):
     whole = make(rule).partial_fit(X)
     parts = make(rule).partial_fit(X[:60]).partial_fit(X[60:])
     assert everything(whole) == everything(parts)
@@ -115,7 +115,7 @@ def test_engines_agree_on_sgrld(seed):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_scvb0_settles_where_its_counts_explain_themselves(seed):
+def test_scvb0_converges_to_a_fixed_point(seed):
     """A stationary point of CVB0: N_kj = sum_d d_j phi_djk, phi by (N + eta) and mixtures of it."""
     some = made(seed)[:40]
     dense = some.toarray().astype(np.float64)

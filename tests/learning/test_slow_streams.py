@@ -69,7 +69,7 @@ class Watched:
 
 @pytest.mark.parametrize("learner", [TopicModel, OnlineOPE])
 @pytest.mark.parametrize("sizes", [(7, 1, 5), (30, 3), (21, 20)])
-def test_what_came_is_committed_while_nothing_comes(tmp_path, learner, sizes):
+def test_pending_documents_are_committed_while_idle(tmp_path, learner, sizes):
     """Documents below a batch, and full batches that came soon after a checkpoint."""
     ends = [sum(sizes[: i + 1]) for i in range(len(sizes))]
     parts = [TEXTS[end - size : end] for end, size in zip(ends, sizes, strict=True)]
@@ -82,7 +82,7 @@ def test_what_came_is_committed_while_nothing_comes(tmp_path, learner, sizes):
     assert model.n_docs_seen_ == seen(tmp_path) == sum(sizes)
 
 
-def test_nothing_is_committed_twice_while_nothing_comes(tmp_path, monkeypatch):
+def test_idle_stream_commits_once(tmp_path, monkeypatch):
     commits, waited, commit = [], [], Checkpoint.commit
     monkeypatch.setattr(Checkpoint, "commit", lambda *given: commits.append(commit(*given)))
     slow = Slow(tmp_path, [TEXTS[:7]])
@@ -114,13 +114,13 @@ def test_updates_alone_close_no_batch(tmp_path):
 
 
 @cases("documents", [TEXTS, [text.split() for text in TEXTS], iter(TEXTS)])
-def test_columns_are_bounded_where_nobody_said(documents):
+def test_default_number_of_columns_is_bounded(documents):
     assert OnlineOPE(2).fit_stream(documents).vocabulary_.max_features == 100_000
     assert stream(TEXTS).vocabulary.max_features == 100_000
     assert stream(TEXTS, max_features=None).vocabulary.max_features is None
 
 
-def test_beyond_the_bound_columns_are_reused(monkeypatch):
+def test_columns_are_reused_beyond_the_bound(monkeypatch):
     monkeypatch.setattr("opelda.corpus._stream.MAX_FEATURES", 12)
     texts = ([f"word{i}", f"word{i + 1}"] for i in range(300))
     model = OnlineOPE(2, batch_size=10).fit_stream(texts)

@@ -17,7 +17,7 @@ def weights(model):
 
 
 @pytest.mark.parametrize("n_docs", [10, 40])
-def test_the_start_of_a_stream_weighs_no_more_than_its_documents(n_docs):
+def test_start_of_a_stream_weighs_at_most_its_documents(n_docs):
     docs = X[:n_docs]
     model = OnlineOPE(K, random_state=3).partial_fit(docs)
     rho = 2.0**-0.9
@@ -28,7 +28,7 @@ def test_the_start_of_a_stream_weighs_no_more_than_its_documents(n_docs):
     np.testing.assert_allclose(weights(model)[:, unseen], expected[:, unseen], rtol=1e-5)
 
 
-def test_a_start_that_weighs_less_stays_as_it_is():
+def test_light_start_is_unchanged():
     many = generate(300, n_words=V, n_topics=K, n_tokens=30, random_state=0).X
     model = OnlineOPE(K, batch_size=300, random_state=3).fit(many)
     start = CPUEngine(1).random_weights(V, K, 0.25, 3).rows[:, :K].T.astype(float)
@@ -39,7 +39,7 @@ def test_a_start_that_weighs_less_stays_as_it_is():
     np.testing.assert_allclose(weights(model)[:, unseen], expected[:, unseen], rtol=1e-5)
 
 
-def test_methods_that_work_with_logarithms_keep_it():
+def test_log_methods_keep_the_whole_start():
     rho = 2.0**-0.9
     start = CPUEngine(1).random_weights(V, K, 0.25, 3).rows[:, :K].T.astype(float)
     unseen = np.asarray(X.sum(axis=0)).ravel() == 0

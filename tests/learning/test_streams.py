@@ -45,7 +45,7 @@ def topics_of(model):
 
 
 @pytest.mark.parametrize("cls", LEARNERS.values())
-def test_a_stream_of_matrices_is_partial_fit_on_each(cls):
+def test_fit_stream_equals_partial_fit_on_each_matrix(cls):
     parts = [X[:10], X[10:13], X[13:13], X[13:20]]
     direct = made(cls)
     for part in parts:
@@ -59,7 +59,7 @@ def test_a_stream_of_matrices_is_partial_fit_on_each(cls):
 
 
 @cases("cls", [MLOPE, OnlineOPE, StreamingOPE, OnlineVB])
-def test_documents_in_any_form_are_partial_fit_on_their_counts(cls):
+def test_fit_stream_does_not_depend_on_document_format(cls):
     direct = made(cls, batch_size=16).partial_fit(X)
     assert direct.n_batch_iter_ == 4
     mixed = [(MAPPINGS, TOKENS, TEXTS)[i % 3][i] for i in range(60)]
@@ -83,7 +83,7 @@ def test_documents_and_mini_batches_may_be_mixed():
     assert topics_of(model) == topics_of(direct)
 
 
-def test_going_on_is_one_stream():
+def test_continued_stream_equals_one_stream():
     whole = made().fit_stream(MAPPINGS, vocabulary=fixed())
     parts = made().fit_stream(MAPPINGS[:20], vocabulary=fixed()).fit_stream(MAPPINGS[20:])
     assert learned(parts) == learned(whole)
@@ -93,7 +93,7 @@ class Document(dict):
     """A mapping that can be watched."""
 
 
-def test_no_more_than_one_mini_batch_is_read_or_held():
+def test_at_most_one_batch_is_read_ahead():
     documents, seen = [], []
 
     def source():
@@ -113,7 +113,7 @@ def test_no_more_than_one_mini_batch_is_read_or_held():
     assert max(held for _, _, held in seen) <= 8
 
 
-def test_a_callback_stops_before_more_is_read():
+def test_stopping_callback_prevents_further_reads():
     source = iter(MAPPINGS)
     model = made(callbacks=lambda report: report.n_updates == 2)
     model.fit_stream(source, vocabulary=fixed())
@@ -121,7 +121,7 @@ def test_a_callback_stops_before_more_is_read():
 
 
 @cases("source", [[], iter(()), [X[:0]]])
-def test_an_empty_stream(source):
+def test_empty_stream(source):
     with pytest.raises(InputError, match="no documents"):
         made().fit_stream(source, vocabulary=fixed())
     model = made().partial_fit(X)
@@ -130,7 +130,7 @@ def test_an_empty_stream(source):
 
 
 @cases("cls", [MLOPE, OnlineOPE, StreamingOPE, OnlineVB])
-def test_a_stream_may_begin_with_documents_that_have_no_words(cls):
+def test_stream_may_start_with_empty_documents(cls):
     source = [{}, "", [], "a b", *MAPPINGS]
     model = made(cls, batch_size=2).fit_stream(source, vocabulary=Vocabulary(growing=True))
     assert model.components_.sum(axis=1) == pytest.approx(1, abs=1e-5)
@@ -162,7 +162,7 @@ BAD = [
 
 @pytest.mark.parametrize("vocabulary", [fixed(), Vocabulary(growing=True, max_features=15)])
 @pytest.mark.parametrize(("bad", "message"), BAD)
-def test_a_bad_item_is_named_and_all_before_it_are_learned(bad, message, vocabulary):
+def test_bad_stream_item_is_named_and_earlier_items_are_learned(bad, message, vocabulary):
     model = made(batch_size=4)
     source = iter([*MAPPINGS[:9], bad, *MAPPINGS[9:]])
     with pytest.raises(InputError, match=message):
@@ -174,7 +174,7 @@ def test_a_bad_item_is_named_and_all_before_it_are_learned(bad, message, vocabul
     assert learned(model.fit_stream(rest)) == learned(before.fit_stream(rest))
 
 
-def test_an_error_of_the_source_itself_passes_through():
+def test_error_of_the_source_propagates():
     def source():
         yield from MAPPINGS[:20]
         raise ConnectionError("gone")
@@ -186,7 +186,7 @@ def test_an_error_of_the_source_itself_passes_through():
 
 
 @given(st.lists(st.dictionaries(st.sampled_from("abcdef"), st.integers(0, 9)), min_size=1))
-def test_words_without_a_column_are_counted_and_left_out(documents):
+def test_words_without_a_column_are_counted_as_unknown(documents):
     model = made(batch_size=3).fit_stream(documents, vocabulary=Vocabulary(["a", "b"]))
     counts = sum((Counter(document) for document in documents), Counter())
     assert model.n_unknown_tokens_ == sum(n for word, n in counts.items() if word > "b")
@@ -195,7 +195,7 @@ def test_words_without_a_column_are_counted_and_left_out(documents):
     assert topics_of(model) == topics_of(alike)
 
 
-def test_columns_beyond_the_model_are_counted_and_missing_ones_are_empty():
+def test_extra_columns_are_counted_and_missing_ones_are_zero():
     wide = sparse.hstack([X[10:20], np.full((10, 2), 3.0)], format="csr")
     model = made().fit_stream([X[:10], wide, X[20:30, :12]])
     assert model.n_unknown_tokens_ == 60
@@ -222,7 +222,7 @@ def test_validation_documents_of_any_width(width):
     assert second == pytest.approx(model.score(known, n_splits=1))
 
 
-def test_validation_texts_are_counted_with_the_words_there_are_by_then():
+def test_validation_texts_are_counted_with_the_current_vocabulary():
     history = History()
     model = made(callbacks=history)
     growing = Vocabulary(growing=True)
@@ -253,7 +253,7 @@ def test_the_vocabulary_given_must_be_the_models_own():
         made().fit(X).fit_stream(MAPPINGS)
 
 
-def test_what_cannot_be_a_stream_or_a_parameter():
+def test_bad_streams_and_parameters_are_rejected():
     for source in (5, "text", {"w1": 1}, X, None):
         with pytest.raises(InputError, match="source must be an iterable"):
             made().fit_stream(source, vocabulary=fixed())
@@ -266,7 +266,7 @@ def test_what_cannot_be_a_stream_or_a_parameter():
         made().fit_stream(MAPPINGS, vocabulary=fixed(), checkpoint="")
 
 
-def test_a_corpus_with_more_columns_than_the_stream_is_scored_on_those_it_has():
+def test_wider_validation_corpus_is_scored_on_the_streams_columns():
     rng = np.random.default_rng(0)
     wide = Corpus(sparse.csr_array(rng.poisson(0.01, (20, 5000)).astype(np.float32)), None)
     scores = []

@@ -29,7 +29,7 @@ def model(**options):
 
 
 @pytest.mark.parametrize("seed", range(1))
-def test_sweeps_predict_better_than_the_pass_they_begin_with(seed):
+def test_sweeps_predict_better_than_the_first_pass(seed):
     X = collection(seed)
 
     def score(n_sweeps, chance):
@@ -76,7 +76,7 @@ def test_reports_count_sweeps_as_passes_and_a_callback_can_stop_them():
     np.testing.assert_allclose(learned.components_.sum(axis=1), 1.0, rtol=1e-5)
 
 
-def test_learning_goes_on_after_sweeps():
+def test_learning_continues_after_sweeps():
     learned = model(n_sweeps=3).fit(X)
     updates = learned.n_batch_iter_
     learned.partial_fit(X[:200])
@@ -102,7 +102,7 @@ def test_odd_documents():
 
 
 @pytest.mark.parametrize("seed", range(1))
-def test_the_prior_that_sweeps_learn_makes_the_topics_likelier(seed):
+def test_learned_prior_increases_the_likelihood(seed):
     rng = np.random.default_rng(seed)
     truth = np.array([1.5, 0.2, 0.05, 0.6])
     lengths = rng.integers(0, 40, 3000)
@@ -140,7 +140,7 @@ def test_weights_move_towards_counts():
 
 
 @pytest.mark.parametrize("share", [0.25, 1.0])
-def test_weights_that_are_interrupted_on_their_way_add_up(share):
+def test_interrupted_weights_stay_consistent(share):
     rows = np.random.default_rng(0).random((5, 16)).astype(np.float32)
     weights = Weights("cpu", rows, 16, 0.3, scale=0.5)
 
@@ -161,7 +161,7 @@ def test_too_many_topics_to_sweep():
         TopicModel(70_000).fit(np.ones((1, 2)))
 
 
-def test_a_swept_model_is_saved_and_loaded(tmp_path):
+def test_swept_model_round_trips(tmp_path):
     learned = model(n_sweeps=3).fit(X)
     save(learned, tmp_path / "m.opelda")
     again = load(tmp_path / "m.opelda")
@@ -170,7 +170,7 @@ def test_a_swept_model_is_saved_and_loaded(tmp_path):
 
 
 @pytest.mark.parametrize("seed", range(1))
-def test_what_sweeps_ask_of_the_engine(seed):
+def test_sweeps_call_the_engine_as_specified(seed):
     asked, drawn, X = [], [], collection(seed)
     options = {"topic_word_prior": 0.2, "random_state": seed}
 
@@ -210,7 +210,7 @@ def alphas(X, drawn=None, **options):
 
 @pytest.mark.parametrize("seed", range(1))
 @pytest.mark.parametrize("learning", ["online", "ml"])
-def test_a_topic_is_kept_for_common_words_at_first(learning, seed):
+def test_one_topic_holds_common_words_in_early_passes(learning, seed):
     drawn, X = [], collection(seed)
     asked = alphas(X, drawn, n_components=40, learning=learning, random_state=seed)
     assert np.ptp(asked[0]) == 0
@@ -223,7 +223,7 @@ def test_a_topic_is_kept_for_common_words_at_first(learning, seed):
 
 
 @cases("length", [1, 10, 90])
-def test_short_documents_say_less_of_which_topics_are_frequent(monkeypatch, length):
+def test_short_documents_smooth_the_topic_prior(monkeypatch, length):
     found = np.arange(1.0, 11.0)
     monkeypatch.setattr(_closing_sweeps, "likelier_prior", lambda seen, alpha: found)
     X = np.zeros((30, 100))
@@ -240,7 +240,7 @@ def test_alpha_with_a_share():
     assert np.array_equal(with_share(np.array([3.0]), 0, 0.4), [3.0])
 
 
-def test_a_prior_that_is_given_is_kept():
+def test_given_prior_is_kept():
     learned = []
 
     class Watched(CPUEngine):
@@ -255,7 +255,7 @@ def test_a_prior_that_is_given_is_kept():
 
 
 @pytest.mark.parametrize("seed", range(1))
-def test_a_prior_on_words_that_is_not_given_is_chosen_by_leaving_one_out(seed):
+def test_default_word_prior_is_chosen_by_leave_one_out(seed):
     asked, X = [], collection(seed)
 
     class Watched(CPUEngine):
@@ -284,14 +284,14 @@ def test_a_prior_on_words_that_is_not_given_is_chosen_by_leaving_one_out(seed):
     assert given._state.weights.prior == 0.1
 
 
-def test_sweeps_that_are_stopped_leave_a_prior_on_words_too():
+def test_stopped_sweeps_keep_the_learned_word_prior():
     learned = model(n_sweeps=19, batch_size=1500, callbacks=lambda report: report.n_pass == 12)
     assert learned.fit(X)._state.weights.prior.shape == (300,)
 
 
 @pytest.mark.parametrize("seed", range(1))
 @pytest.mark.parametrize("scale", [0.1, 0.01])
-def test_the_prior_on_words_follows_what_tokens_weigh(scale, seed):
+def test_word_prior_scales_with_token_weight(scale, seed):
     X = collection(seed)
     whole, small = (
         model(n_sweeps=20, random_state=seed).fit(each)._state.weights for each in (X, scale * X)

@@ -44,7 +44,7 @@ def test_the_settings_are_saved(model, tmp_path):
     assert again.top_words(3) == model.top_words(3)
 
 
-def test_a_corpus_over_other_words_is_moved_to_the_models(model):
+def test_corpus_with_another_vocabulary_is_mapped_to_the_models(model):
     tokenizer = model.vocabulary_.tokenizer
     other = read([SPACE + " zebra", LIFE], tokenizer=tokenizer)
     assert other.words != model.vocabulary_.words
@@ -63,7 +63,7 @@ def test_vocabulary_and_validation_go_with_fit():
     assert more.n_docs_seen_ == 240
 
 
-def test_fitting_again_forgets_the_words():
+def test_refit_replaces_the_vocabulary():
     corpus = read(TEXTS)
     model = OnlineOPE(2, random_state=0).fit(corpus)
     model.fit(np.ones((4, 3)))
@@ -75,7 +75,7 @@ def test_fitting_again_forgets_the_words():
     ("vocabulary", "message"),
     [(Vocabulary(["a"]), "1 words but X has"), (["a", "b"], "must be a Vocabulary")],
 )
-def test_vocabularies_that_do_not_fit(vocabulary, message):
+def test_mismatched_vocabularies_are_rejected(vocabulary, message):
     model = OnlineOPE(2)
     with pytest.raises(InputError, match=message):
         model.fit(read(TEXTS).X, vocabulary=vocabulary)
@@ -105,7 +105,7 @@ def test_texts_for_a_model_without_words():
         lambda texts: [["star", "galaxi"], np.array(["galaxi", "star"])] * 60,
     ],
 )
-def test_documents_of_other_kinds(model, make):
+def test_iterables_of_texts_are_documents(model, make):
     expected = model.transform(["star galaxy"] * 120)
     assert (model.transform(make(["star galaxy"] * 120)) == expected).all()
 
@@ -115,7 +115,7 @@ def test_rows_of_numbers_are_counts(model):
     assert (model.transform(X.toarray().tolist()) == model.transform(X)).all()
 
 
-def test_an_empty_document_is_one(model):
+def test_empty_document_counts_as_a_document(model):
     assert model.transform([[]]).shape == (1, 2)
     assert (model.transform([[], ["star"]])[1] == model.transform([["star"]])[0]).all()
 
@@ -136,14 +136,14 @@ def test_an_empty_document_is_one(model):
         (iter([5]), "Document 0 is not a document"),
     ],
 )
-def test_what_is_no_documents(model, documents, message):
+def test_bad_documents_are_rejected(model, documents, message):
     with pytest.raises(InputError, match=message) as error:
         model.transform(documents)
     assert "\n" not in str(error.value)
 
 
 @cases("documents", ["one text", Path("a.txt"), {"star": 1}, [], [[(0, 1)]], [5]])
-def test_what_is_no_documents_to_learn_from(documents):
+def test_bad_training_documents_are_rejected(documents):
     for learn in ("fit", "partial_fit", "fit_transform"):
         learner = OnlineOPE(2)
         with pytest.raises(ValueError, match=r"^[^\n]*$|2D array"):
@@ -179,7 +179,7 @@ def same(model, other):
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_learning_from_texts_is_learning_from_what_read_makes_of_them(form):
+def test_fit_on_texts_equals_fit_on_read_texts(form):
     make = FORMS[form]
     corpus = read(TEXTS)
     expected = learner().fit(corpus)
@@ -200,7 +200,7 @@ def test_learning_from_texts_is_learning_from_what_read_makes_of_them(form):
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_stream_of_texts_grows_its_own_words(form, tmp_path):
+def test_stream_of_texts_grows_a_vocabulary(form, tmp_path):
     make = FORMS[form]
     model = learner().fit_stream(make(TEXTS), validation=make(TEXTS[:10]))
     assert same(model, learner().fit_stream(stream(TEXTS, batch_size=20)))
@@ -214,7 +214,7 @@ def test_a_stream_of_texts_grows_its_own_words(form, tmp_path):
     assert same(again.fit_stream(make(TEXTS)), model.fit_stream(TEXTS))
 
 
-def test_a_stream_goes_on_from_its_checkpoint(tmp_path):
+def test_stream_resumes_from_its_checkpoint(tmp_path):
     texts = TEXTS + [f"{SPACE} comet{i}" for i in range(60)]
     whole = learner().fit_stream(texts, checkpoint=tmp_path / "whole", every=1)
     learner().fit_stream(pl.Series(texts[:80]), checkpoint=tmp_path / "parts", every=1)
@@ -230,7 +230,7 @@ def test_word_lists_and_counts_are_documents_too():
     assert same(learner().fit_stream(lists), learner().fit_stream(counts))
 
 
-def test_a_corpus_is_streamed_over_its_own_words():
+def test_corpus_is_streamed_with_its_own_vocabulary():
     corpus = read(TEXTS)
     model = learner().fit_stream(corpus, validation=corpus)
     assert model.vocabulary_.words == corpus.words
@@ -240,7 +240,7 @@ def test_a_corpus_is_streamed_over_its_own_words():
     assert model.n_docs_seen_ == len(TEXTS)
 
 
-def test_a_given_vocabulary_says_which_words_are_counted():
+def test_given_vocabulary_defines_the_columns():
     vocabulary = Vocabulary(["galaxy", "star", "cell"])
     model = learner().fit(TEXTS, vocabulary=vocabulary)
     assert model.vocabulary_.words == vocabulary.words
@@ -264,7 +264,7 @@ def test_tables_of_numbers_stay_counts():
             _ = model.vocabulary_
 
 
-def test_a_vocabulary_of_other_words_than_the_corpus_is_refused():
+def test_vocabulary_that_differs_from_the_corpus_is_rejected():
     corpus = read(TEXTS)
     other = Vocabulary([f"x{j}" for j in range(len(corpus.vocabulary))])
     with pytest.raises(InputError, match="vocabulary has other words"):

@@ -59,7 +59,7 @@ def paused():
 
 
 @cases("learn", ["fit", "partial_fit", "fit_stream"])
-def test_a_second_thread_that_learns_is_refused_and_the_first_goes_on(paused, learn):
+def test_second_learning_thread_is_rejected_and_the_first_continues(paused, learn):
     model = OnlineOPE(3, batch_size=50, random_state=0, callbacks=paused)
     first = InThread(lambda: model.partial_fit(X))
     assert paused.reached.wait(WAIT)
@@ -73,7 +73,7 @@ def test_a_second_thread_that_learns_is_refused_and_the_first_goes_on(paused, le
     assert model.set_params(callbacks=None).partial_fit(X).n_docs_seen_ == 600  # and it is free
 
 
-def test_several_threads_at_once_leave_a_model_that_can_be_saved(tmp_path):
+def test_concurrent_threads_leave_a_model_that_can_be_saved(tmp_path):
     docs = [{f"w{(7 * i + j) % (50 + i)}": 1 for j in range(9)} for i in range(400)]
     model = StreamingOPE(3, batch_size=10, random_state=0)
     model.fit_stream(docs[:20], vocabulary=Vocabulary(growing=True))
@@ -86,7 +86,7 @@ def test_several_threads_at_once_leave_a_model_that_can_be_saved(tmp_path):
     assert load(tmp_path / "model").n_features_in_ == len(model.vocabulary_)
 
 
-def test_mixtures_are_those_between_two_updates():
+def test_concurrent_mixtures_belong_to_one_update():
     seen = []
     model = MLOPE(3, batch_size=20, random_state=0, learning_decay=0.5).partial_fit(X)
     model.callbacks = lambda report: seen.append(report.model.transform(X).tobytes())
@@ -98,7 +98,7 @@ def test_mixtures_are_those_between_two_updates():
     assert set(found) <= {found[0], *seen}
 
 
-def test_an_update_waits_for_readers_and_readers_for_an_update(monkeypatch):
+def test_updates_and_readers_wait_for_each_other(monkeypatch):
     """Else a mixture could be inferred with some of its words' topics before, some after it."""
     model = OnlineOPE(3, batch_size=300, random_state=0).partial_fit(X)
     inside, go_on, real = threading.Event(), threading.Event(), CPUEngine.infer
@@ -121,7 +121,7 @@ def test_an_update_waits_for_readers_and_readers_for_an_update(monkeypatch):
     assert np.array_equal(reader.result, expected.transform(X))
 
 
-def test_texts_are_refused_while_the_vocabulary_grows_and_counts_are_not(paused, tmp_path):
+def test_texts_are_rejected_while_another_thread_grows_the_vocabulary(paused, tmp_path):
     texts = ["red fox hen", "blue fox", "red red hen", "green fox owl"] * 10
     model = OnlineOPE(2, batch_size=20, random_state=0, callbacks=paused)
     learner = InThread(lambda: model.fit_stream(texts))
@@ -137,7 +137,7 @@ def test_texts_are_refused_while_the_vocabulary_grows_and_counts_are_not(paused,
     assert model.transform(texts).shape == (40, 2)
 
 
-def test_texts_are_taken_while_a_fixed_vocabulary_learns(paused):
+def test_fixed_vocabulary_accepts_texts(paused):
     words = Vocabulary(["red", "fox", "hen"])
     model = OnlineOPE(2, batch_size=20, random_state=0, callbacks=paused)
     learner = InThread(lambda: model.fit_stream(["red fox", "fox hen"] * 20, vocabulary=words))
@@ -147,7 +147,7 @@ def test_texts_are_taken_while_a_fixed_vocabulary_learns(paused):
     assert learner.join().error is None
 
 
-def test_many_read_at_once():
+def test_concurrent_readers():
     model = TopicModel(3, random_state=0, preset="fast").fit(X)
     together = threading.Barrier(6)
     lock, results = model._state.lock, []
@@ -164,7 +164,7 @@ def test_many_read_at_once():
     assert all(np.array_equal(result, expected) for result in results)
 
 
-def test_callbacks_may_ask_copy_and_learn():
+def test_callbacks_may_infer_copy_and_learn():
     """They run in the thread that learns, between two updates."""
     found = []
 
@@ -181,7 +181,7 @@ def test_callbacks_may_ask_copy_and_learn():
     assert model.n_batch_iter_ == 4
 
 
-def test_copies_have_locks_of_their_own(paused):
+def test_copies_have_separate_locks(paused):
     model = OnlineOPE(3, batch_size=50, random_state=0, callbacks=paused)
     learner = InThread(lambda: model.partial_fit(X))
     assert paused.reached.wait(WAIT)
@@ -195,7 +195,7 @@ def test_copies_have_locks_of_their_own(paused):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="fork")
-def test_a_fork_does_not_wait_for_threads_that_stayed_behind(paused):
+def test_forked_child_does_not_wait_for_parent_threads(paused):
     model = OnlineOPE(3, batch_size=50, random_state=0, callbacks=paused)
     learner = InThread(lambda: model.partial_fit(X))
     assert paused.reached.wait(WAIT)
@@ -221,7 +221,7 @@ def test_a_fork_does_not_wait_for_threads_that_stayed_behind(paused):
     assert learner.join().error is reader.join().error is None
 
 
-def test_a_thread_interrupted_on_its_way_out_does_not_wait_for_itself():
+def test_interrupted_thread_exit_does_not_deadlock():
     lock = ReadWriteLock()
     for left_open in (lock, lock.writing()):
         left_open.__enter__()
@@ -250,7 +250,7 @@ def test_neither_readers_nor_writers_starve():
     assert entered == [1]
 
 
-def test_an_update_interrupted_when_it_was_done_is_counted():
+def test_interrupt_after_an_update_counts_it():
     class Late(CPUEngine):
         def update(self, *args, **options):
             done = super().update(*args, **options)

@@ -22,7 +22,7 @@ def expected(model, method):
 
 
 @cases(("name", "make"), MODELS, ids=[name for name, _ in MODELS])
-def test_by_default_as_it_learned_but_em_in_the_place_of_ope(name, make):
+def test_default_transform_method_is_em_for_ope(name, make):
     model = make(K, random_state=0).fit(X)
     learned_by = model._settings()["inference"]
     method = EM() if isinstance(learned_by, OPE) else learned_by
@@ -50,7 +50,7 @@ def test_scores_are_of_the_mixtures_of_transform(given, max_loss):
 
 @pytest.mark.parametrize("cls", LEARNERS.values())
 @pytest.mark.parametrize("given", ["same", "vb", "cvb0", FW(n_iter=7), EM(n_kept=2)])
-def test_the_method_that_was_given(cls, given, tmp_path):
+def test_given_transform_method_is_used(cls, given, tmp_path):
     model = cls(K, transform_method=given, random_state=0).fit(X)
     method = model._settings()["inference"] if given == "same" else given
     found = expected(model, method)
@@ -67,14 +67,14 @@ def test_the_method_that_was_given(cls, given, tmp_path):
 
 @pytest.mark.filterwarnings("ignore::opelda.inference.TLIWarning")
 @pytest.mark.parametrize("name", METHODS)
-def test_every_name_of_a_method(name):
+def test_every_method_name_is_accepted(name):
     model = OnlineOPE(K, transform_method=name, random_state=0).fit(X)
     assert model._transform_method() == METHODS[name]()
     assert np.allclose(model.transform(X[:3]).sum(axis=1), 1, atol=1e-5)
 
 
 @cases("given", ["nope", 3, OPE, OPE(n_iter=1), FW(step="x"), ["em"]])
-def test_what_is_no_method_is_refused_before_anything_is_learned(given):
+def test_bad_transform_method_is_rejected_before_learning(given):
     for cls in (OnlineOPE, TopicModel):
         for learn in ("fit", "partial_fit"):
             model = cls(K, transform_method=given)

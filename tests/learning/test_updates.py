@@ -137,7 +137,7 @@ def expected(lam, part, theta, model, rule, t):
 @pytest.mark.parametrize(
     ("decay", "offset", "n_updates"), [(0.9, 1.0, 3), (0.6, 0.0, 3), (0.1, 0.0, 12)]
 )
-def test_updates_are_the_equations(solved, method, rule, decay, offset, n_updates):
+def test_updates_equal_the_equations(solved, method, rule, decay, offset, n_updates):
     model = make(method, rule, decay=decay, offset=offset)
     lam = start()
     scales = []
@@ -159,9 +159,7 @@ def test_updates_are_the_equations(solved, method, rule, decay, offset, n_update
 @every_method
 @cases("population", [None, 2, 1000])
 @cases("n_docs", [1, 2, 20])
-def test_the_start_of_an_online_rule_weighs_no_more_than_the_documents(
-    solved, method, population, n_docs
-):
+def test_start_of_an_online_rule_weighs_at_most_its_documents(solved, method, population, n_docs):
     """VB and CGS keep it whole: for them small weights count exponentially less."""
     part = X[8 : 8 + n_docs].astype(np.float64)
     model = make(method, batch_size=20, population=population).partial_fit(part)
@@ -173,7 +171,7 @@ def test_the_start_of_an_online_rule_weighs_no_more_than_the_documents(
 
 @every_method
 @cases("rule", ["ml", "online"])
-def test_mixtures_are_those_of_inference(solved, method, rule):
+def test_updates_use_the_mixtures_of_inference(solved, method, rule):
     """Bit for bit: the same topics, alpha and documents, the seed and the update's number."""
     model, engine = make(method, rule, doc_topic_prior=0.4), CPUEngine(1)
     logs = rule != "ml" and method.expects_logs
@@ -198,7 +196,7 @@ def test_mixtures_are_those_of_inference(solved, method, rule):
 @pytest.mark.parametrize(
     "method", [OPE(), CGS(), OFW(n_iter=20), HAMCMC(n_iter=10, burn_in=5)], ids=str
 )
-def test_every_update_draws_anew(solved, method):
+def test_random_numbers_differ_between_updates(solved, method):
     """The same documents and almost the same topics, but other random numbers."""
     model = make(method, decay=1.0, offset=1e12, batch_size=len(X))
     model.set_params(doc_topic_prior=1.5)  # prior and likelihood pull different ways
@@ -209,7 +207,7 @@ def test_every_update_draws_anew(solved, method):
 
 
 @pytest.mark.parametrize(("tau", "kappa"), [(1.0, 0.9), (10.0, 0.5), (3.0, 0.7)])
-def test_online_vb_is_scikit_learn_s(tau, kappa):
+def test_online_vb_equals_scikit_learn(tau, kappa):
     from sklearn.decomposition import LatentDirichletAllocation
 
     common = {"doc_topic_prior": 0.9, "topic_word_prior": ETA}
@@ -230,7 +228,7 @@ def test_online_vb_is_scikit_learn_s(tau, kappa):
         np.testing.assert_allclose(weights(ours), theirs.components_, rtol=1e-4)
 
 
-def test_tokens_are_neither_lost_nor_made():
+def test_updates_conserve_tokens():
     """Sums over words and topics, without a look at which."""
     tokens = X.sum(axis=1, dtype=np.float64)
     for method in (OPE(n_iter=20), VB(), FW(n_iter=5)):
@@ -247,7 +245,7 @@ def test_tokens_are_neither_lost_nor_made():
         np.testing.assert_allclose(weights(online).sum(), total, rtol=1e-6)
 
 
-def test_a_last_batch_that_is_shorter_counts_as_it_is(solved):
+def test_shorter_last_batch_is_scaled_by_its_own_size(solved):
     model = make(OPE(), population=90).partial_fit(X[:11])
     lam = start()
     for t, part in ((1, X[:8]), (2, X[8:11])):
@@ -272,7 +270,7 @@ def test_ml_topics_stay_distributions(method, decay, offset):
 
 
 @pytest.mark.parametrize("offset", [1.0, 0.0])
-def test_a_topic_that_no_document_uses_stays(solved, offset):
+def test_unused_topic_keeps_its_weights(solved, offset):
     model = make(FW(n_iter=2), "ml", batch_size=2, offset=offset)
     before, n_unused = start() / start().sum(axis=1, keepdims=True), 0
     for first in range(0, 40, 2):
@@ -286,7 +284,7 @@ def test_a_topic_that_no_document_uses_stays(solved, offset):
 
 
 @pytest.mark.parametrize("seed", range(1))
-def test_the_start_tells_the_topics_apart_and_no_more(seed):
+def test_random_start_has_the_stated_mean_and_spread(seed):
     rows = CPUEngine(1).random_weights(5000, 21, ETA, seed).rows
     assert rows.shape == (5000, 32)
     assert not rows[:, 21:].any()

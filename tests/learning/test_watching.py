@@ -19,9 +19,7 @@ def learn(folder, every, source=BATCHES, callbacks=None):
 
 
 @pytest.mark.parametrize("every", ["1h", 1000])
-def test_the_first_checkpoint_is_there_after_the_first_update_and_the_next_when_due(
-    tmp_path, every
-):
+def test_checkpoints_follow_the_first_update_and_the_interval(tmp_path, every):
     seen = []
 
     def source():
@@ -36,7 +34,7 @@ def test_the_first_checkpoint_is_there_after_the_first_update_and_the_next_when_
     assert opelda.load(tmp_path).n_docs_seen_ == 240
 
 
-def test_when_checkpoints_are_written_changes_not_a_byte(tmp_path):
+def test_checkpoint_interval_does_not_change_the_bytes(tmp_path):
     wholes = set()
     for number, every in enumerate(("0.000001s", "1h", 1, 5, "5")):
         folder = tmp_path / str(number)
@@ -45,7 +43,7 @@ def test_when_checkpoints_are_written_changes_not_a_byte(tmp_path):
     assert len(wholes) == 1
 
 
-def test_a_wrong_time_is_refused_before_anything_is_read(tmp_path):
+def test_bad_interval_is_rejected_before_reading(tmp_path):
     source = iter(BATCHES)
     with pytest.raises(InputError, match=r"^every must be .* such as 30s, 5m or 1h, got '5 days'"):
         learn(tmp_path / "c", "5 days", source)
@@ -53,7 +51,7 @@ def test_a_wrong_time_is_refused_before_anything_is_read(tmp_path):
     assert not (tmp_path / "c").exists()
 
 
-def test_words_that_wait_are_in_the_checkpoint(tmp_path):
+def test_waiting_words_are_saved_in_the_checkpoint(tmp_path):
     """Stopped after any item, a run ends with the bytes of one that was not; few words wait."""
     stream = list(generate_stream(80, batch_size=8, n_words=40, n_topics=3, new_words_per_batch=9))
 
@@ -70,7 +68,7 @@ def test_words_that_wait_are_in_the_checkpoint(tmp_path):
         assert run(tmp_path / str(stop), stop, min(stop + 2, 10)) == whole
 
 
-def test_mini_batches_whose_words_all_wait_are_no_updates(tmp_path):
+def test_batches_of_waiting_words_make_no_update(tmp_path):
     words = Vocabulary(growing=True, min_df=3)
     model = OnlineOPE(2, batch_size=1, random_state=0)
     model.fit_stream([["tea", "cup"]] * 5, vocabulary=words, checkpoint=tmp_path, every=1)
@@ -81,13 +79,14 @@ def test_mini_batches_whose_words_all_wait_are_no_updates(tmp_path):
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("max_features", [200, None])
-def test_only_new_words_are_told_though_others_lost_their_columns(monkeypatch, seed, max_features):
+def test_only_new_words_are_reported_despite_evictions(monkeypatch, seed, max_features):
     """Documents in random order, words by Zipf's law; then two new words in some of them."""
     monkeypatch.setattr(_watch, "BLOCK", 200)
     monkeypatch.setattr(_window, "MOST_DOCS", 1000)
     rng, n_docs, n_changed = np.random.default_rng(seed), 12_000, 2000
     shares = 1 / np.arange(5, 805)
-    texts = [[f"w{i}" for i in rng.choice(800, 6, p=shares / shares.sum())] for _ in range(n_docs)]
+    drawn = rng.choice(800, (n_docs, 6), p=shares / shares.sum())
+    texts = [[f"w{number}" for number in row] for row in drawn.tolist()]
     for text in texts[-n_changed:]:
         text += ["storm", "flood"] if rng.random() < 0.25 else []
     words = Vocabulary(growing=True, max_features=max_features, min_df=5)

@@ -69,7 +69,7 @@ def test_every_token_is_counted_once(narrow, monkeypatch, engine):
 
 
 @pytest.mark.parametrize("seed", range(1))
-def test_what_left_fades(narrow, seed):
+def test_documents_outside_the_window_fade(narrow, seed):
     X = made(seed)
     model = TopicModel(**COMMON | {"random_state": seed}).partial_fit(X)
     outside = model._state.window.outside.sums.sum()
@@ -77,7 +77,7 @@ def test_what_left_fades(narrow, seed):
     assert outside > 0
 
 
-def test_a_round_holds_its_new_documents_against_the_past(narrow, monkeypatch):
+def test_round_compares_new_documents_with_earlier_ones(narrow, monkeypatch):
     found = []
 
     def seen(new, *others):
@@ -92,11 +92,11 @@ def test_a_round_holds_its_new_documents_against_the_past(narrow, monkeypatch):
 
 
 @pytest.mark.parametrize(("n_new", "due"), [(9, False), (10, True)])
-def test_a_round_is_due_with_a_tenth_of_the_documents_before(n_new, due):
+def test_round_is_due_after_a_tenth_more_documents(n_new, due):
     assert Window.is_due.fget(SimpleNamespace(n_docs=100 + n_new, n_new=n_new)) is due
 
 
-def test_threads_and_parts_do_not_matter(narrow):
+def test_result_does_not_depend_on_threads_and_parts(narrow):
     one = TopicModel(**COMMON, n_jobs=1).partial_fit(X)
     two = TopicModel(**COMMON, n_jobs=2).partial_fit(X[:80]).partial_fit(X[80:])
     assert same(one, two)
@@ -115,7 +115,7 @@ def test_engines_agree(narrow, seed):
 
 
 @pytest.mark.parametrize("every", [1, 3])
-def test_a_stopped_stream_ends_with_the_same_bytes(narrow, tmp_path, every):
+def test_stopped_stream_resumes_with_identical_bytes(narrow, tmp_path, every):
     class StoppedError(Exception):
         pass
 
@@ -138,7 +138,7 @@ def test_a_stopped_stream_ends_with_the_same_bytes(narrow, tmp_path, every):
     assert files[0] == files[1]
 
 
-def test_words_that_lose_their_columns_are_forgotten(narrow):
+def test_evicted_words_are_forgotten(narrow):
     model = TopicModel(**COMMON).fit_stream(STREAM, vocabulary=words())
     assert model.n_words_dropped_ > 0
     window = model._state.window
@@ -153,7 +153,7 @@ def test_words_that_lose_their_columns_are_forgotten(narrow):
 @pytest.mark.parametrize("seed", range(1))
 @cases("n_sweeps", [0, 6])
 @cases("learning", ["online", "ml"])  # whose weights are probabilities
-def test_a_fitted_model_keeps_its_topics(learning, n_sweeps, seed):
+def test_fitted_model_keeps_its_topics(learning, n_sweeps, seed):
     X = made(seed)
     model = TopicModel(3, learning=learning, n_sweeps=n_sweeps, random_state=seed).fit(X)
     before = normalize(model.components_, "l1")
@@ -162,7 +162,7 @@ def test_a_fitted_model_keeps_its_topics(learning, n_sweeps, seed):
     assert model._state.window.outside.sums.sum() >= 199
 
 
-def test_the_average_goes_on_from_a_start():
+def test_running_average_continues_from_a_start():
     model = TopicModel(**COMMON).partial_fit(X[:8])
     assert model._state.window.n_averaged == COMMON["n_sweeps"]
 
@@ -178,7 +178,7 @@ def test_topics_keep_their_numbers(seed):
 
 
 @pytest.mark.parametrize("seed", range(1))
-def test_numbers_stay_when_topics_are_learned_anew(seed):
+def test_topic_numbers_survive_a_refit(seed):
     """Of documents that each have one of three topics, which share no words."""
     rng = np.random.default_rng(seed)
     topics = np.kron(np.eye(3), np.ones((1, 5)))[rng.integers(0, 3, 1300)]
@@ -210,7 +210,7 @@ def test_short_texts_are_predicted_better_than_by_frequencies(seed):
     assert found > plain + 0.2
 
 
-def test_a_file_without_documents(tmp_path):
+def test_file_without_documents(tmp_path):
     model = TopicModel(**COMMON).partial_fit(X)
     for name, documents in (("with", True), ("without", False)):
         opelda.save(model, tmp_path / name, documents=documents)
@@ -221,7 +221,7 @@ def test_a_file_without_documents(tmp_path):
     loaded.partial_fit(X[:20])
 
 
-def test_copies_learn_on_their_own():
+def test_copies_learn_independently():
     model = TopicModel(**COMMON).partial_fit(X[:96])
     copied = deepcopy(model)
     copied.partial_fit(X[96:])
@@ -243,10 +243,14 @@ DAMAGES = [
 ]
 
 
-@pytest.mark.parametrize(("name", "damage"), DAMAGES)
-def test_damaged_documents_are_refused(narrow, tmp_path, name, damage):
-    model = TopicModel(**COMMON).partial_fit(X)
-    arrays, header = as_parts(model)
+@pytest.fixture
+def parts_with_window(narrow):
+    return as_parts(TopicModel(**COMMON).partial_fit(X))
+
+
+@cases(("name", "damage"), DAMAGES)
+def test_damaged_documents_are_rejected(tmp_path, parts_with_window, name, damage):
+    arrays, header = deepcopy(parts_with_window)
     path = tmp_path / "model.opelda"
     arrays[f"window.{name}"] = np.ascontiguousarray(damage(arrays[f"window.{name}"]))
     header["checksum"] = checksum(arrays, header)
@@ -255,12 +259,16 @@ def test_damaged_documents_are_refused(narrow, tmp_path, name, damage):
         opelda.load(path)
 
 
-@pytest.mark.parametrize("numbers", [{}, {"n_new": 10**6}, {"started": -1.0}, {"n_sweeps": 0.5}])
-def test_damaged_numbers_are_refused(numbers):
+def test_damaged_numbers_are_rejected():
     arrays, good = TopicModel(**COMMON).partial_fit(X)._state.window.to_arrays()
     Window.from_arrays(arrays, good, (30, 3))
-    with pytest.raises(ValueError, match=r".+"):
-        Window.from_arrays(arrays, (good | numbers) if numbers else {}, (30, 3))
+
+    @cases("numbers", [{}, {"n_new": 10**6}, {"started": -1.0}, {"n_sweeps": 0.5}])
+    def check(numbers):
+        with pytest.raises(ValueError, match=r".+"):
+            Window.from_arrays(arrays, (good | numbers) if numbers else {}, (30, 3))
+
+    check()
 
 
 def test_an_interrupted_sweep_loses_no_documents(narrow, monkeypatch):

@@ -87,7 +87,7 @@ def top(row, n):
 
 @pytest.mark.parametrize("measure", MEASURES)
 @given(weights, matrices, st.integers(2, 9))
-def test_against_sets(measure, topics, X, n_words):
+def test_coherence_equals_set_counts(measure, topics, X, n_words):
     found = coherence(topics, X, measure=measure, n_words=n_words)
     expected = [by_sets(measure, top(row, n_words), X) for row in topics]
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12 if measure == "npmi" else 1e-9)
@@ -101,7 +101,7 @@ def test_against_sets(measure, topics, X, n_words):
         assert np.array_equal(coherence(ids, kind(X), measure=measure, n_words=n_words), found)
 
 
-def test_ids_of_all_words_are_not_taken_for_counts():
+def test_rows_of_word_ids_are_not_counts():
     """Beside one document whose counts add up to one, as a topic's probabilities do."""
     X = np.array([[0, 0, 0, 0, 0, 0.5, 0.5]])
     ids = np.array([[3, 1, 2, 0, 5, 4, 6]])
@@ -111,7 +111,7 @@ def test_ids_of_all_words_are_not_taken_for_counts():
 
 @pytest.mark.parametrize("measure", MEASURES)
 @given(weights, matrices, st.data())
-def test_order_and_batches_do_not_matter(measure, topics, X, data):
+def test_coherence_does_not_depend_on_order_and_batches(measure, topics, X, data):
     found = coherence(topics, X, measure=measure)
     order = data.draw(st.permutations(range(len(X))))
     cuts = sorted(data.draw(st.lists(st.integers(0, len(X)), max_size=4)))
@@ -198,7 +198,7 @@ def test_explicit_zeros_and_repeated_entries():
         assert np.array_equal(coherence([[0, 1]], twice, measure=measure), expected)
 
 
-def test_what_has_counts():
+def test_anything_with_counts_is_accepted():
     texts = ["green tea", "black tea with milk", "green cup", "milk and tea"] * 5
     vocabulary = Vocabulary(["tea", "milk", "green", "cup"])
     X = vocabulary.count(texts)
@@ -217,7 +217,7 @@ def test_what_has_counts():
     assert np.array_equal(coherence(topics, X, n_words=3), coherence([[0, 1, 2]], X))
 
 
-def test_a_stream_that_grows():
+def test_stream_with_a_growing_vocabulary():
     texts = ["tea", "tea cup", "green tea", "green cup", "black tea"]
     vocabulary = Vocabulary(growing=True)
     batches = list(mini_batches(texts, batch_size=2, vocabulary=vocabulary))
@@ -227,14 +227,14 @@ def test_a_stream_that_grows():
     assert np.array_equal(coherence(topics, batches), coherence(topics, X))
 
 
-def test_columns_that_change_hands_are_refused():
+def test_reassigned_columns_are_rejected():
     evicting = stream(["tea", "cup", "pot", "pot"], batch_size=2, max_features=2)
     with pytest.raises(InputError, match="Mini-batch 1 gave columns to other words"):
         coherence([[0, 1]], evicting)
 
 
 @cases("measure", ["npmi", "c_v", "u_mass", "c_uci"])
-def test_the_order_of_the_documents_does_not_matter(measure):
+def test_result_does_not_depend_on_document_order(measure):
     rng = np.random.default_rng(0)
     documents, topics = rng.poisson(0.5, (40, 12)), rng.dirichlet(np.ones(12), 3)
     found = coherence(topics, documents, measure=measure, n_words=5)
@@ -270,6 +270,6 @@ X = np.ones((2, 3))
         (lambda: coherence([[0, 1]], np.ones(3)), "X must have shape"),
     ],
 )
-def test_bad_input(call, message):
+def test_bad_input_is_rejected(call, message):
     with pytest.raises(InputError, match=message):
         call()

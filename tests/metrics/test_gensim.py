@@ -80,7 +80,7 @@ def test_words_in_every_document(measure):
 @pytest.mark.parametrize("measure", ["c_v", "c_uci", "npmi"])
 @settings(max_examples=4)
 @given(seeds)
-def test_windows_of_their_own_size(measure, seed):
+def test_windows_of_other_sizes_equal_gensim(measure, seed):
     """Documents shorter and longer than a window, words without a column in between."""
     rng = np.random.default_rng(seed)
     texts = [*texts_of(rng, 25, 170), WORDS]

@@ -30,7 +30,7 @@ from tests.metrics.test_given_topics import MADE, MEASURES, SPLITS, TEXTS, X
 
 @cases("name", MEASURES)
 @cases("given", [OnlineOPE(), LatentDirichletAllocation()])
-def test_models_that_are_not_fitted(name, given):
+def test_unfitted_models_are_rejected(name, given):
     with pytest.raises(NotFittedError, match="not fitted"):
         MEASURES[name](given, X)
 
@@ -50,7 +50,7 @@ def test_models_that_are_not_fitted(name, given):
         (SimpleNamespace(components_=[1.0]), "topics must be a numeric array"),
     ],
 )
-def test_models_without_topics(given, message):
+def test_models_without_topics_are_rejected(given, message):
     with pytest.raises(InputError, match=message):
         log_predictive_probability(given, X)
 
@@ -68,13 +68,13 @@ DOCUMENTS = {
 
 @cases("name", MEASURES)
 @cases("kind", DOCUMENTS)
-def test_documents_first_are_told(name, kind):
+def test_swapped_documents_and_topics_are_rejected(name, kind):
     for topics in (Topics(MADE.topics), OnlineOPE(2, random_state=0).fit(X)):
         with pytest.raises(InputError, match="topics come first"):
             MEASURES[name](DOCUMENTS[kind], topics)
 
 
-def test_splits_first_are_told():
+def test_swapped_splits_and_topics_are_rejected():
     for topics in (Topics(MADE.topics), OnlineOPE(2, random_state=0).fit(X)):
         with pytest.raises(InputError, match="topics come first"):
             predict_held_out(SPLITS, topics)
@@ -82,7 +82,7 @@ def test_splits_first_are_told():
         predict_held_out(SPLITS, MADE.topics)
 
 
-def test_an_order_that_is_right_is_never_refused():
+def test_correct_argument_order_is_accepted():
     """Counts as weights beside shares as documents: fewer topics than documents."""
     shares = X.toarray() / X.sum(axis=1)[:, None]
     weights = (MADE.topics * 1000).round()
@@ -120,7 +120,7 @@ def test_texts_need_a_model():
         (lambda: topic_diversity([[np.nan]]), "topics"),
     ],
 )
-def test_errors_carry_the_parameter(call, parameter):
+def test_errors_name_the_parameter(call, parameter):
     with pytest.raises(InputError) as caught:
         call()
     assert caught.value.parameter == parameter

@@ -63,7 +63,7 @@ def texts_model():
 
 
 @cases("name", MEASURES)
-def test_a_learner_is_its_topics_and_its_prior(learner, name):
+def test_learner_equals_its_topics_and_prior(learner, name):
     options = {} if name not in INFERRING else {"doc_topic_prior": learner.doc_topic_prior}
     by_array = {
         "log_predictive_probability": log_predictive_probability,
@@ -102,7 +102,7 @@ def test_score_is_the_same_measure(learner):
     ],
     ids=lambda model: type(model).__name__,
 )
-def test_other_models_are_divided_by_their_sums(other):
+def test_topics_of_other_models_are_normalised(other):
     other.fit(X)
     assert abs(other.components_.sum(axis=1) - 1).max() > 0.1
     topics = other.components_ / other.components_.sum(axis=1, keepdims=True, dtype=np.float64)
@@ -118,7 +118,7 @@ def test_other_models_are_divided_by_their_sums(other):
     assert np.array_equal(coherence(other, X), coherence(topics, X))
 
 
-def test_anything_with_components_is_a_model():
+def test_any_object_with_components_is_a_model():
     unnormalised = SimpleNamespace(components_=MADE.topics * 7)
     found = log_predictive_probability(unnormalised, X, random_state=0)
     expected = log_predictive_probability(MADE.topics, X, random_state=0)
@@ -144,7 +144,7 @@ KINDS = {
 
 @pytest.mark.parametrize("name", MEASURES)
 @cases("kind", KINDS)
-def test_texts_are_counted_by_the_model(texts_model, kind, name):
+def test_texts_are_counted_with_the_models_vocabulary(texts_model, kind, name):
     given = KINDS[kind](TEXTS[:7])
     matrix = texts_model._checked(KINDS[kind](TEXTS[:7]))
     assert matrix.shape[1] == len(texts_model.vocabulary_)
@@ -193,7 +193,7 @@ def test_models_with_words_are_matched_by_words():
     assert topic_stability([a, b]) == pytest.approx(topic_stability([a, aligned]), abs=1e-6)
 
 
-def test_words_of_one_model_only_count_as_missing_in_the_other():
+def test_words_of_one_model_have_zero_weight_in_the_other():
     a = SimpleNamespace(components_=[[0.5, 0.5]], feature_names_in_=np.array(["tea", "cup"]))
     b = SimpleNamespace(components_=[[0.5, 0.5]], feature_names_in_=np.array(["cup", "wine"]))
     assert match_topics(a, b)[1] == pytest.approx([0.5])

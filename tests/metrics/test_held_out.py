@@ -56,7 +56,7 @@ def test_one_topic_by_hand(splits, n_topics):
 
 
 @given(counts, counts, st.sampled_from(["vb", "ope", "fw", "cvb0"]), st.sampled_from([1e-9, 1, 50]))
-def test_never_nan(observed, held, method, alpha):
+def test_score_is_never_nan(observed, held, method, alpha):
     observed[0, 0] = held[0, 0] = 1
     found = predict_held_out(
         TOPICS, [(observed, held)], method=method, doc_topic_prior=alpha, random_state=0
@@ -79,7 +79,7 @@ def test_order_of_documents_and_topics(documents, topics, seed):
     assert moved.standard_error == pytest.approx(found.standard_error, abs=1e-12)
 
 
-def test_the_same_as_splitting_on_the_way():
+def test_given_split_equals_the_internal_split():
     X = np.random.default_rng(0).integers(1, 5, (30, 4))
     whole = log_predictive_probability(TOPICS, X, random_state=8, n_splits=1, method=OPE())
     rng = np.random.default_rng(8)
@@ -93,7 +93,7 @@ def test_the_same_as_splitting_on_the_way():
     assert predict_held_out(TOPICS, [split], method=Seeded()) == whole
 
 
-def test_inputs_of_every_kind_and_none_is_changed():
+def test_inputs_of_every_kind_are_unchanged():
     observed, held = (
         np.array([[2, 1, 0, 0], [0, 0, 1, 1.0]]),
         np.array([[1, 0, 0, 0], [0, 0, 1, 0]]),
@@ -129,7 +129,7 @@ ROWS = np.ones((2, 4))
     ],
 )
 @cases("engine", ["cpu", "reference"])
-def test_bad_splits(splits, message, engine):
+def test_bad_splits_are_rejected(splits, message, engine):
     with pytest.raises(InputError, match=message):
         predict_held_out(TOPICS, splits, engine=engine)
 
@@ -143,6 +143,6 @@ def test_bad_splits(splits, message, engine):
         ({"engine": 3}, "engine must be"),
     ],
 )
-def test_bad_options(options, message):
+def test_bad_options_are_rejected(options, message):
     with pytest.raises(InputError, match=message):
         predict_held_out(TOPICS, [(ROWS, ROWS)], **options)

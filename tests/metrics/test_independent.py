@@ -27,7 +27,7 @@ def corpus(seed, n_topics):
 
 @settings(max_examples=10)
 @given(seeds, st.integers(1, 6), alphas)
-def test_prediction_in_double_precision(seed, n_topics, alpha):
+def test_prediction_equals_double_precision(seed, n_topics, alpha):
     made = corpus(seed, n_topics)
     splits = [split_tokens(made.X, random_state=s) for s in (1, 2)]
     macro, micro = independent.lpp(splits, made.topics, alpha)
@@ -99,12 +99,12 @@ def test_npmi(seed, n_words, density):
     np.testing.assert_allclose(npmi(topics, X, n_words=n_words), expected, rtol=0, atol=1e-12)
 
 
-def test_its_digamma():
+def test_digamma_equals_scipy():
     x = np.logspace(-6, 6, 500)
     np.testing.assert_allclose(independent.digamma(x), special.psi(x), rtol=1e-12, atol=1e-15)
 
 
-def test_by_hand(tmp_path, capsys):
+def test_value_equals_manual_computation(tmp_path, capsys):
     made = corpus(3, 4)
     observed, held = split_tokens(made.X, random_state=0)
     np.save(tmp_path / "topics.npy", made.topics)

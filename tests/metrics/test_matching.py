@@ -46,7 +46,7 @@ BY_HAND = {"cosine": cosine, "jaccard": jaccard, "jensen_shannon": jensen_shanno
     hnp.arrays(np.float64, st.tuples(st.integers(1, 5), st.just(5)), elements=shares),
     st.integers(1, 6),
 )
-def test_matching_against_trying_everything(name, a, b, n_words):
+def test_matching_equals_brute_force(name, a, b, n_words):
     order, found = match_topics(a, b, similarity=name, n_words=n_words)
 
     def similarity(x, y):
@@ -96,7 +96,7 @@ def test_topics_objects_are_topics():
 
 @pytest.mark.parametrize("name", SIMILARITIES)
 @given(st.integers(2, 4), st.integers(0, 999), st.data())
-def test_stability_against_all_pairs(name, n_models, seed, data):
+def test_stability_equals_the_mean_of_all_pairs(name, n_models, seed, data):
     rng = np.random.default_rng(seed)
     models = [rng.dirichlet(np.full(15, 0.3), rng.integers(1, 5)) for _ in range(n_models)]
     found = topic_stability(iter(models), similarity=name, n_words=4)
@@ -150,6 +150,6 @@ IDS = np.array([[1, 0]], np.uint16)
         (lambda: topic_stability([ONE, [[1.0]]]), "over 2 and over 1 words"),
     ],
 )
-def test_bad_input(call, message):
+def test_bad_input_is_rejected(call, message):
     with pytest.raises(InputError, match=message):
         call()

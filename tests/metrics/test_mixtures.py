@@ -46,7 +46,7 @@ def test_equal_shares(n_equal, n_topics, order):
     assert effective_topics(sparse.csr_array(theta)) == pytest.approx(n_equal)
 
 
-def test_the_input_stays():
+def test_input_is_unchanged():
     theta = np.array([[2.0, 2.0]])
     assert effective_topics(theta).tolist() == [2]
     assert mixture_sparsity(theta, 0.6).tolist() == [1]
@@ -64,12 +64,12 @@ def test_the_input_stays():
         (np.zeros((0, 3)), "theta must be a numeric array"),
     ],
 )
-def test_bad_mixtures(measure, theta, message):
+def test_bad_mixtures_are_rejected(measure, theta, message):
     with pytest.raises(InputError, match=message):
         measure(theta)
 
 
 @cases("threshold", [0, -1, 1.01, np.nan, None, "0.1", True])
-def test_bad_thresholds(threshold):
+def test_bad_thresholds_are_rejected(threshold):
     with pytest.raises(InputError, match="threshold must be"):
         mixture_sparsity([[1.0]], threshold)

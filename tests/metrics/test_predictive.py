@@ -45,7 +45,7 @@ def by_hand(observed, held, topics, **options):
     st.sampled_from([None, 0.1, 2.0]),
     st.integers(1, 3),
 )
-def test_against_the_sums_written_out(seed, method, alpha, n_splits):
+def test_score_equals_explicit_sums(seed, method, alpha, n_splits):
     X = MADE.X[:25] * np.float32(1.5)
     found = log_predictive_probability(
         MADE.topics,
@@ -84,7 +84,7 @@ def test_against_the_sums_written_out(seed, method, alpha, n_splits):
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 9)), min_size=1), st.integers(0, 99))
-def test_documents_of_one_word_leave_no_choice(documents, seed):
+def test_one_word_documents_have_a_known_score(documents, seed):
     """Then every split is the same, and the answer is known without one."""
     topics = np.array([[0.4, 0.3, 0.2, 0.1], [0.1, 0.1, 0.1, 0.7]])
     X = np.zeros((len(documents), 4))
@@ -129,7 +129,7 @@ def test_the_true_topics_predict_best(seed):
     assert flat.standard_error < 1e-6
 
 
-def test_nothing_else_decides(monkeypatch):
+def test_score_depends_only_on_topics_documents_and_seed(monkeypatch):
     options = {"random_state": 5, "n_splits": 2}
     expected = log_predictive_probability(MADE.topics, MADE.X, **options)
     single = log_predictive_probability(Topics(MADE.topics), MADE.X, **options)
@@ -153,7 +153,7 @@ def test_splits_are_the_same_for_every_method_and_number_of_splits():
 
 
 @cases("method", ["vb", "ope", "cgs"])
-def test_the_order_of_the_documents_does_not_matter(method):
+def test_result_does_not_depend_on_document_order(method):
     options = {"random_state": 7, "method": method, "n_splits": 2}
     X = MADE.X[np.ceil(MADE.X.toarray()).sum(axis=1) >= 2]
     n = X.shape[0]
@@ -198,7 +198,7 @@ def test_perplexity_of_the_impossible_is_finite():
         ({"topics": [[2.0] * 40]}, "sum to 1"),
     ],
 )
-def test_bad_input(arguments, message):
+def test_bad_input_is_rejected(arguments, message):
     with pytest.raises(InputError, match=message):
         log_predictive_probability(**{"X": MADE.X, "topics": MADE.topics, **arguments})
 
@@ -216,7 +216,7 @@ KINDS = {
 
 @cases("kind", KINDS)
 @cases("engine", ["cpu", "reference"])
-def test_topics_may_be_any_kind_of_numbers(kind, engine):
+def test_topics_of_any_dtype_are_accepted(kind, engine):
     X = np.random.default_rng(4).poisson(2, (6, 5))
     options = {"n_splits": 2, "random_state": 0, "engine": engine}
     expected = log_predictive_probability(EIGHTHS / 8, X, **options)
@@ -224,7 +224,7 @@ def test_topics_may_be_any_kind_of_numbers(kind, engine):
     assert float(found) == pytest.approx(float(expected), rel=1e-12)
 
 
-def test_whole_numbers_may_be_topics():
+def test_integer_weights_are_valid_topics():
     X = [[3, 1], [0, 4]]
     same = [
         float(log_predictive_probability(topics, X, random_state=0, engine="reference"))
@@ -233,13 +233,13 @@ def test_whole_numbers_may_be_topics():
     assert same[0] == same[1]
 
 
-def test_the_answer_cannot_be_changed():
+def test_result_is_read_only():
     found = PredictiveProbability(-1.0, -1.0, 0.1, 2, 0, (-1.0,))
     with pytest.raises(AttributeError):
         found.macro = 0.0
 
 
-def test_one_topic_that_is_no_distribution_is_made_one():
+def test_single_unnormalised_topic_is_normalised():
     other = SimpleNamespace(components_=MADE.topics * np.array([[1.0], [1.0], [5.0], [1.0], [1.0]]))
     ours, theirs = (
         log_predictive_probability(topics, MADE.X, random_state=0)

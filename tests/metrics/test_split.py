@@ -46,7 +46,7 @@ def test_sizes_and_sums(X, share, seed):
 
 
 @given(seeds)
-def test_every_choice_is_equally_likely(seed):
+def test_every_choice_is_equally_probable(seed):
     """Words 0, 0, 0, 1, 2, 2, the last of weight 1/2: all 15 pairs, by chi-square."""
     tokens = [(0, 1.0), (0, 1.0), (0, 1.0), (1, 1.0), (2, 1.0), (2, 0.5)]
     expected = Counter()
@@ -101,7 +101,7 @@ def split_of(row, number, share, seed):
 
 
 @given(counts, st.floats(0.01, 0.99), seeds)
-def test_a_split_depends_on_content_number_among_equals_and_seed(X, share, seed):
+def test_split_depends_on_content_duplicate_number_and_seed(X, share, seed):
     _, held = split_tokens(X, held_out=share, random_state=seed)
     seen = Counter()
     for row, found in zip(X, held.toarray(), strict=True):
@@ -110,7 +110,7 @@ def test_a_split_depends_on_content_number_among_equals_and_seed(X, share, seed)
 
 
 @given(seeds, seeds)
-def test_order_and_other_documents_do_not_matter(seed, order):
+def test_split_does_not_depend_on_order_and_other_documents(seed, order):
     """Distinct documents, and one that is there three times: those three may change places."""
     rng = np.random.default_rng(order)
     X = np.vstack([rng.poisson(1.5, (30, 12)), np.tile([0] * 10 + [3, 4], (3, 1))])
@@ -124,7 +124,7 @@ def test_order_and_other_documents_do_not_matter(seed, order):
     assert sorted(found[chosen >= 30].tolist()) == sorted(copies.tolist())
 
 
-def test_parts_do_not_show(monkeypatch):
+def test_result_does_not_depend_on_parts(monkeypatch):
     X = sparse.random_array((200, 30), density=0.3, rng=0) * 10
     whole = split_tokens(X, random_state=3)
     monkeypatch.setattr(_split, "TOKENS_AT_ONCE", 64)
@@ -132,7 +132,7 @@ def test_parts_do_not_show(monkeypatch):
         assert (one != other).nnz == 0
 
 
-def test_the_seed_decides_and_the_input_stays():
+def test_seed_determines_the_split_and_input_is_unchanged():
     X = sparse.csr_array(np.full((20, 5), 4.0))
     first, again, other = (split_tokens(X, random_state=seed)[1] for seed in (1, 1, 2))
     assert (first != again).nnz == 0
@@ -147,13 +147,13 @@ def test_short_documents_are_all_observed():
     assert held.sum(axis=1).tolist() == [0, 0, 0, 1]
 
 
-def test_explicit_zeros_are_no_tokens():
+def test_explicit_zeros_are_ignored():
     X = sparse.csr_array((np.array([0.0, 1.0]), np.array([0, 1]), np.array([0, 2])), shape=(1, 2))
     assert split_tokens(X)[1].nnz == 0
 
 
 @cases("share", [0, 1, 0.0, 1.0, -0.1, np.nan, "0.3", None])
-def test_bad_shares(share):
+def test_bad_shares_are_rejected(share):
     with pytest.raises(InputError, match="held_out must be a share"):
         split_tokens([[2, 2]], held_out=share)
 
@@ -164,6 +164,6 @@ def test_too_many_tokens_are_refused():
 
 
 @cases("X", [[[1, -1]], [[np.nan]], [1, 2], [["a"]]])
-def test_bad_counts(X):
+def test_bad_counts_are_rejected(X):
     with pytest.raises(InputError):
         split_tokens(X)

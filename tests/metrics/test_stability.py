@@ -19,7 +19,7 @@ TERMS = ("mean", "sd", "log_likelihood_mean", "log_likelihood_sd", "log_prior_me
 
 
 @pytest.mark.parametrize("method", ["ope", "cgs"])
-def test_the_order_of_the_documents_does_not_matter(method):
+def test_result_does_not_depend_on_document_order(method):
     options = {"method": method, "n_runs": 3, "random_state": 4}
     moved = np.random.default_rng(0).permutation(12)[:9]
     whole = inference_spread(MADE.topics, MADE.X, **options)
@@ -30,7 +30,7 @@ def test_the_order_of_the_documents_does_not_matter(method):
 
 @settings(max_examples=10)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 5), st.sampled_from([None, 0.1, 2.0]))
-def test_against_runs_one_by_one(seed, n_runs, alpha):
+def test_spread_equals_single_runs(seed, n_runs, alpha):
     found = inference_spread(
         MADE.topics, MADE.X, doc_topic_prior=alpha, n_runs=n_runs, random_state=seed
     )
@@ -63,7 +63,7 @@ def test_runs_differ_and_the_seed_decides():
 
 
 @cases("method", ["vb", "fw", "cvb0"])
-def test_without_chance_there_is_no_spread(method):
+def test_deterministic_methods_have_no_spread(method):
     found = inference_spread(MADE.topics, MADE.X, method=method, n_runs=3)
     once = infer(MADE.X, MADE.topics, method=method)
     assert not found.sd.any()
@@ -81,7 +81,7 @@ def test_without_chance_there_is_no_spread(method):
     st.sampled_from([1e-9, 1, 50]),
 )
 @pytest.mark.filterwarnings("ignore::opelda.inference.TLIWarning")
-def test_never_nan(X, method, alpha):
+def test_score_is_never_nan(X, method, alpha):
     if method == "cgs":  # sweeps over tokens
         X = np.minimum(X, 9)
     topics = [[0.5, 0.5, 0.0, 0.0], [0.1, 0.2, 0.7, 0.0]]
@@ -95,7 +95,7 @@ def test_never_nan(X, method, alpha):
 
 
 @pytest.mark.parametrize("seed", range(1))
-def test_few_moves_leave_much_to_chance(seed):
+def test_spread_shrinks_with_more_iterations(seed):
     made = generate(60, n_words=200, n_topics=10, n_tokens=100, random_state=seed)
     few, more = (
         inference_spread(
@@ -107,12 +107,12 @@ def test_few_moves_leave_much_to_chance(seed):
 
 
 @cases("n_runs", [1, 0, -3, 2.0, True, None])
-def test_too_few_runs(n_runs):
+def test_too_few_runs_are_rejected(n_runs):
     with pytest.raises(InputError, match="n_runs must be"):
         inference_spread(MADE.topics, MADE.X, n_runs=n_runs)
 
 
-def test_bad_input():
+def test_bad_input_is_rejected():
     with pytest.raises(InputError, match="39 columns"):
         inference_spread(MADE.topics, np.ones((2, 39)))
     with pytest.raises(InputError, match="engine must be"):

@@ -28,7 +28,7 @@ def top(row, n):
 
 
 @given(weights, st.integers(1, 12))
-def test_diversity_against_sets(topics, n_words):
+def test_diversity_equals_set_counts(topics, n_words):
     words = [top(row, n_words) for row in topics]
     expected = len(set().union(*words)) / sum(map(len, words))
     assert topic_diversity(topics, n_words) == expected
@@ -45,13 +45,13 @@ def test_topics_objects_are_topics():
     np.testing.assert_allclose(found, topic_exclusivity(topics, 4), atol=1e-6)
 
 
-def test_whole_numbers_are_ids_and_the_first_count():
+def test_integers_are_ids_and_the_first_decides():
     assert topic_diversity([[9, 8, 7], [9, 8, 6]], n_words=2) == 0.5
     assert topic_diversity([[True, False], [True, False]], n_words=1) == 0.5  # weights after all
 
 
 @given(weights, st.integers(1, 12), st.sampled_from([1e-320, 1, 1e308]))
-def test_exclusivity_against_sums(topics, n_words, scale):
+def test_exclusivity_equals_explicit_sums(topics, n_words, scale):
     """Also where sums of weights have no place in a double."""
     expected = []
     for row in topics:
@@ -99,7 +99,7 @@ def test_exclusivity_of_known_topics():
         (lambda: topic_exclusivity([[0.5, 0.5]], 0), "n_words must be"),
     ],
 )
-def test_bad_input(call, message):
+def test_bad_input_is_rejected(call, message):
     with pytest.raises(InputError, match=message):
         call()
 

@@ -25,7 +25,7 @@ def cut_out(documents, size):
 
 
 @given(documents, st.integers(1, 30), st.integers(1, 200))
-def test_against_cutting_them_out(documents, size, at_once):
+def test_windows_equal_explicit_slices(documents, size, at_once):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_coherence, "TOKENS_AT_ONCE", at_once)
         parts = list(windows(documents, COLUMNS, size=size))
@@ -37,7 +37,7 @@ def test_against_cutting_them_out(documents, size, at_once):
 
 
 @given(documents, st.integers(1, 30))
-def test_a_window_longer_than_all_is_the_document(documents, more):
+def test_window_longer_than_documents_is_the_document(documents, more):
     longest = max(map(len, documents), default=0)
     found = [row for part in windows(documents, COLUMNS, size=longest + more) for row in part]
     vocabulary = Vocabulary(["a", "c", "-", "b"])
@@ -54,7 +54,7 @@ def test_vocabularies_of_every_kind():
     assert np.array_equal(next(windows(generated, ["a", "b"], size=2)).toarray(), expected)
 
 
-def test_the_top_words_alone_are_enough():
+def test_coherence_needs_only_the_top_words():
     rng = np.random.default_rng(0)
     documents = [rng.choice(list("abcdefgh"), 30).tolist() for _ in range(20)]
     columns = {word: column for column, word in enumerate("abcdefgh")}
@@ -74,7 +74,7 @@ def test_the_top_words_alone_are_enough():
         (([["a"], "a b"], COLUMNS, 2), "Document 1 must be a sequence of words, got str"),
     ],
 )
-def test_bad_input(arguments, message):
+def test_bad_input_is_rejected(arguments, message):
     documents, vocabulary, size = arguments
     with pytest.raises(InputError, match=message):
         list(windows(documents, vocabulary, size=size))

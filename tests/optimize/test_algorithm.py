@@ -146,7 +146,7 @@ def test_practical_first_iteration_moves_nothing():
 
 @any_seed
 @given(seeds, st.sampled_from(["random", "balanced"]))
-def test_a_longer_run_continues_a_shorter_one(seed, kind):
+def test_longer_run_continues_a_shorter_one(seed, kind):
     g1, g2 = topic_terms(seed, 0.5)
     options = {"domain": Simplex(TOPICS), "history_every": 1, "max_gap": None, "coins": kind}
     short = maximize(g1, g2, n_iter=21, random_state=seed, **options)
@@ -156,7 +156,7 @@ def test_a_longer_run_continues_a_shorter_one(seed, kind):
 
 @any_seed
 @given(seeds)
-def test_a_step_asks_no_gradient_of_a_term_not_picked_yet(seed):
+def test_gradients_of_unpicked_terms_are_not_evaluated(seed):
     g1 = Term(lambda x: x[0], lambda x: [1.0, 0.0])
     asked = []
     g2 = Term(lambda x: 0.0, lambda x: asked.append(1) or [0.0, 0.0])

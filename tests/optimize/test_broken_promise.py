@@ -30,7 +30,7 @@ def heard(*terms, **options):
 
 @few
 @given(seed=seeds, max_gap=st.sampled_from([0.0, 1e-300]))
-def test_a_gap_below_rounding_ends_and_says_so(seed, max_gap):
+def test_gap_below_rounding_error_stops_the_run(seed, max_gap):
     rng = np.random.default_rng(seed)
     root = rng.normal(size=(N, N))
     terms = quadratic(-root @ root.T - np.eye(N), rng.normal(size=N)), ZERO
@@ -47,7 +47,7 @@ def test_a_gap_below_rounding_ends_and_says_so(seed, max_gap):
         ]
 
 
-def test_a_limit_on_iterations_is_said():
+def test_iteration_limit_is_reported():
     """A field that goes round in circles has no maximum to find."""
     climbs = iter(range(10**9))
     stairs = Term(lambda x: float(next(climbs)), lambda x: [-x[1], x[0]])
@@ -58,7 +58,7 @@ def test_a_limit_on_iterations_is_said():
     assert said[1:] == ["The gap is 2, above max_gap=0: 1020 iterations were not enough to finish."]
 
 
-def test_a_function_that_is_not_concave_is_named_when_seen():
+def test_nonconcave_function_is_reported():
     """Between two hills; the promise of a gap is kept, and what it does not mean is said."""
     hills = Term(lambda x: -((x[0] ** 2 - 1) ** 2), lambda x: [-4 * x[0] * (x[0] ** 2 - 1)])
     box = Box([-2.0], 2.0)
@@ -70,7 +70,7 @@ def test_a_function_that_is_not_concave_is_named_when_seen():
 
 @few
 @given(seed=seeds)
-def test_a_function_that_is_not_concave_ends_where_it_is_stationary(seed):
+def test_nonconcave_function_ends_at_a_stationary_point(seed):
     rng = np.random.default_rng(seed)
     Q, c = rng.normal(size=(N, N)), rng.normal(size=N)
     Q += Q.T
@@ -82,7 +82,7 @@ def test_a_function_that_is_not_concave_ends_where_it_is_stationary(seed):
 
 @few
 @given(seed=seeds, offset=st.sampled_from([0.0, 1e6]), scale=st.sampled_from([1e-9, 1.0, 1e9]))
-def test_a_concave_function_is_never_called_anything_else(seed, offset, scale):
+def test_concave_function_is_reported_as_concave(seed, offset, scale):
     rng = np.random.default_rng(seed)
     A, target = rng.normal(size=(12, N)), rng.normal(size=N)
     g1 = Term(
@@ -96,7 +96,7 @@ def test_a_concave_function_is_never_called_anything_else(seed, offset, scale):
     assert not any("concave" in text for text in said)
 
 
-def test_an_edge_where_a_value_is_missing_is_neared_and_not_reached():
+def test_undefined_edge_is_approached_but_not_reached():
     undefined = Term(lambda x: -x[0] if x[0] > 0 else np.nan, lambda x: [-1.0, 0.0])
     with pytest.warns(UserWarning, match="gap is .*, above max_gap"):
         result = maximize(undefined, ZERO, domain=Simplex(2), n_iter=3, max_gap=0)

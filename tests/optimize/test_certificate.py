@@ -52,7 +52,7 @@ def test_result_is_evaluated_at_its_own_point(name, seed, concave):
 
 @settings(max_examples=20, deadline=None)
 @given(seed=seeds, n_iter=st.integers(1, 60))
-def test_gap_bounds_what_a_concave_f_lacks(seed, n_iter):
+def test_gap_bounds_the_loss_of_a_concave_objective(seed, n_iter):
     g1, g2, Q, c = random_terms(seed, concave=True)
     box = VERTICES["box"][0]
     result = maximize(g1, g2, domain=box, n_iter=n_iter, random_state=seed)
@@ -89,7 +89,7 @@ def test_iterates_stay_in_the_domain(name, seed, schedule):
 @pytest.mark.parametrize("schedule", ["practical", "literal"])
 @pytest.mark.parametrize("coins", ["random", "balanced"])
 @pytest.mark.parametrize("seed", range(3))
-def test_concave_maximum_is_approached(schedule, coins, seed):
+def test_gap_bounds_the_distance_to_the_concave_maximum(schedule, coins, seed):
     # Over the box, -|x - target|^2 peaks where the target is clipped.
     target = np.array([0.5, 5.0, -3.0])
     g1 = quadratic(-2 * np.eye(N), 0 * target)
@@ -101,7 +101,7 @@ def test_concave_maximum_is_approached(schedule, coins, seed):
     assert result.gap < 0.5
 
 
-def test_any_oracle_will_do():
+def test_any_exact_oracle_solves_the_problem():
     """Doubly stochastic matrices, by the assignment problem: no list of vertices needed."""
     gain = np.random.default_rng(0).normal(size=(5, 5))
 
@@ -138,7 +138,7 @@ class Ball(Domain):
         return "Ball()"
 
 
-def test_a_domain_of_ones_own_has_a_default_start_and_checks_x0():
+def test_custom_domain_has_a_default_start_and_checks_x0():
     slope = np.array([3.0, 4.0])
     linear = Term(lambda x: slope @ x, lambda x: slope)
     result = maximize(linear, ZERO, domain=Ball(), n_iter=100)

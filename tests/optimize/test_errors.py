@@ -43,7 +43,7 @@ def call(g1=ZERO, g2=ZERO, **options):
         ({"max_gap": np.complex128(1)}, "max_gap", "must be a number from 0"),
     ],
 )
-def test_arguments(options, parameter, message):
+def test_bad_arguments_are_rejected(options, parameter, message):
     with pytest.raises(InputError, match=f"^{parameter} .*{message}") as caught:
         call(**options)
     assert caught.value.parameter == parameter
@@ -63,7 +63,7 @@ def test_start_outside_says_how_far(domain, x0, amount):
         call(domain=domain, x0=x0)
 
 
-def test_a_start_in_single_precision_is_inside():
+def test_single_precision_start_is_feasible():
     x0 = np.full(7, 1 / 7, dtype=np.float32)
     assert np.float64(x0).sum() != 1
     call(domain=Simplex(7), x0=x0, n_iter=2)
@@ -72,7 +72,7 @@ def test_a_start_in_single_precision_is_inside():
 @cases("name", ["g1", "g2"])
 @cases("part", ["value", "gradient"])
 @cases("bad", [np.nan, np.inf])
-def test_a_term_that_is_not_finite_is_named_with_its_iteration(name, part, bad):
+def test_nonfinite_term_is_named_with_its_iteration(name, part, bad):
     # Any pick makes the first coordinate grow; beyond 0.9 (t = 7) the term breaks.
     def value(x):
         return bad if part == "value" and x[0] > 0.9 else 0.0
@@ -109,7 +109,7 @@ def test_logarithms_at_a_vertex_fail_on_the_simplex_and_not_on_the_shrunken_one(
         (Term(lambda x: 0, lambda x: 1.0), r"gradient of g1 .* shape \(\)"),
     ],
 )
-def test_a_term_of_the_wrong_kind_is_named(term, message):
+def test_term_with_bad_return_values_is_named(term, message):
     with pytest.raises(InputError, match=message) as caught:
         call(g1=term)
     assert caught.value.parameter is None  # its functions are at fault
@@ -123,13 +123,13 @@ def test_a_term_of_the_wrong_kind_is_named(term, message):
         (lambda d: d * np.nan, r"oracle's point at iteration 1 is nan at \[0\]"),
     ],
 )
-def test_a_wrong_oracle_is_noticed(oracle, message):
+def test_wrong_oracle_is_detected(oracle, message):
     slope = Term(lambda x: 0.0, lambda x: [1.0, 2.0, 6.0])
     with pytest.raises(InputError, match=message):
         call(g1=slope, domain=oracle, x0=np.full(3, 1 / 3))
 
 
-def test_an_error_inside_a_term_comes_out_as_it_is():
+def test_error_inside_a_term_propagates_unchanged():
     def broken(x):
         raise ZeroDivisionError("mine")
 

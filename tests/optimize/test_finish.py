@@ -54,7 +54,7 @@ def start(name):
     schedule=st.sampled_from(["practical", "literal"]),
     keep=st.sampled_from(["last", "best"]),
 )
-def test_a_concave_quadratic_is_solved_to_the_gap_asked_for(name, seed, n_iter, schedule, keep):
+def test_concave_quadratic_reaches_the_requested_gap(name, seed, n_iter, schedule, keep):
     rng = np.random.default_rng(seed)
     roots, (c1, c2) = rng.normal(size=(2, N, N)), rng.normal(size=(2, N)) * 3
     Q1, Q2 = (-root @ root.T for root in roots)
@@ -99,7 +99,7 @@ def test_projections_onto_the_simplex_are_exact(seed, where):
 
 @few
 @given(seed=seeds)
-def test_a_box_and_a_ball_clip_and_shrink(seed):
+def test_box_clips_and_ball_shrinks(seed):
     target = np.random.default_rng(seed).normal(size=N) * 2
     box = maximize(*towards(target), domain=Box(np.full(N, -1), 1), max_gap=1e-12)
     np.testing.assert_allclose(box.x, np.clip(target, -1, 1), atol=1e-6)
@@ -172,7 +172,7 @@ def test_terms_may_raise_at_the_edge():
     np.testing.assert_allclose(result.x, [0.75, 0.25], atol=1e-5)
 
 
-def test_any_oracle_will_do():
+def test_any_exact_oracle_solves_the_problem():
     """The doubly stochastic matrix nearest to another, over permutations never listed."""
     target = np.random.default_rng(0).normal(size=(5, 5)).ravel()
 
@@ -192,7 +192,7 @@ def test_any_oracle_will_do():
     )
 
 
-def test_the_history_goes_on_and_a_callback_may_stop_it():
+def test_history_continues_and_a_callback_may_stop():
     terms, options = towards(np.array([0.3, -0.2, 0.5])), {"domain": Box(np.full(3, -1), 1)}
     seen = []
     result = maximize(*terms, n_iter=25, max_gap=1e-10, callback=seen.append, **options)

@@ -97,7 +97,7 @@ def run(g1, g2, domain, **options):
     st.sampled_from(["center", "vertex", "between"]),
     st.sampled_from([np.float64, np.float32]),
 )
-def test_a_right_gradient_is_never_refused(seed, make, name, scale, offset, start, precision):
+def test_correct_gradient_is_accepted(seed, make, name, scale, offset, start, precision):
     """However scaled, on whatever constant, in either precision."""
     rng = np.random.default_rng(seed)
     inner_value, inner_gradient = make(rng)
@@ -118,7 +118,7 @@ def test_a_right_gradient_is_never_refused(seed, make, name, scale, offset, star
 
 @many
 @given(seeds, st.sampled_from(MADE), st.sampled_from([1e-9, 1e-3, 1.0]))
-def test_noise_is_no_evidence(seed, make, size):
+def test_noise_is_not_reported_as_nonconcave(seed, make, size):
     """Values that change from call to call: estimates from samples, say."""
     rng = np.random.default_rng(seed)
     value, gradient = make(rng)
@@ -127,14 +127,14 @@ def test_noise_is_no_evidence(seed, make, size):
 
 
 @given(st.integers(1, 6))
-def test_rounded_values_are_no_evidence(digits):
+def test_rounded_values_are_not_reported_as_nonconcave(digits):
     """A value of few digits moves in steps, or not at all."""
     slope = np.array([0.3, -0.2, 0.1, 0.7])
     rounded = Term(lambda x: np.round(slope @ x, digits), lambda x: slope)
     run(rounded, ZERO, DOMAINS["simplex"])
 
 
-def test_terms_are_evaluated_inside_the_domain_alone():
+def test_terms_are_evaluated_only_inside_the_domain():
     domain = Simplex(N, 1e-3)
 
     def inside(x):
@@ -152,7 +152,7 @@ def test_terms_are_evaluated_inside_the_domain_alone():
 @cases("factor", [-1.0, 2.0, 0.5, 1.5, -0.01, 100.0, 0.0])
 @cases("name", ["g1", "g2"])
 @cases("make", [quadratic, logistic, likelihood, cubic], ids=lambda f: f.__name__)
-def test_a_wrong_gradient_is_refused(make, name, factor):
+def test_wrong_gradient_is_rejected(make, name, factor):
     value, gradient = make(np.random.default_rng(5))
     wrong = Term(value, lambda x: factor * np.asarray(gradient(x)))
     terms = {"g1": ZERO, "g2": ZERO, name: wrong}
@@ -175,13 +175,13 @@ def says_of(message):
     st.sampled_from([-1.0, 2.0]),
     st.sampled_from([np.float64, np.float32]),
 )
-def test_a_wrong_sign_or_factor_is_seen_at_every_scale(scale, name, factor, precision):
+def test_wrong_sign_or_factor_is_detected_at_every_scale(scale, name, factor, precision):
     value, gradient = quadratic(np.random.default_rng(1))
     wrong = Term(lambda x: precision(scale * value(x)), lambda x: factor * scale * gradient(x))
     with pytest.raises(InputError, match="g2 has a gradient"):
         run(ZERO, wrong, DOMAINS[name])
 
 
-def test_the_switch_is_a_flag():
+def test_check_gradient_must_be_boolean():
     with pytest.raises(InputError, match="check_gradient must be True or False"):
         run(ZERO, ZERO, Simplex(2), check_gradient="no")

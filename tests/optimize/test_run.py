@@ -41,7 +41,7 @@ def test_same_seed_same_run(seed):
     np.testing.assert_array_equal(third.x, fourth.x)
 
 
-def test_seeds_matter_and_a_generator_moves_on():
+def test_seeds_determine_results_and_generators_advance():
     g1 = Term(lambda x: x[0], lambda x: [1.0, 0.0])
     g2 = Term(lambda x: x[1], lambda x: [0.0, 1.0])
     for source in (np.random.default_rng(0), np.random.RandomState(0), None):
@@ -102,7 +102,7 @@ def test_each_gradient_is_evaluated_once_per_iterate():
     assert calls == {"value": 4, "gradient": 30}
 
 
-def test_terms_may_overwrite_what_they_are_given_and_reuse_what_they_return():
+def test_terms_may_overwrite_arguments_and_reuse_results():
     buffer = np.empty(N)
 
     def rude(slope):
@@ -126,7 +126,7 @@ def test_terms_may_overwrite_what_they_are_given_and_reuse_what_they_return():
     np.testing.assert_array_equal(result.gap_history, expected.gap_history)
 
 
-def test_x0_is_used_and_not_changed():
+def test_x0_is_used_and_unchanged():
     x0 = np.array([0.2, 0.3, 0.5])
     seen = []
     maximize(ZERO, ZERO, domain=Simplex(N), x0=x0, n_iter=5, callback=seen.append)
@@ -156,7 +156,7 @@ def test_without_max_gap_every_iteration_is_run():
     assert result.converged
 
 
-def test_a_stationary_start_is_left_unless_it_is_kept_as_the_best():
+def test_stationary_start_is_left_unless_keep_best():
     bowl = quadratic(np.eye(N), np.zeros(N))
     box = Box(np.full(N, -1), 1)
     result = maximize(bowl, ZERO, domain=box, n_iter=200)
@@ -193,7 +193,7 @@ def test_keep_best_returns_the_recorded_iterate_of_largest_f(seed):
 
 
 @pytest.mark.parametrize("when", [1, 20])
-def test_callback_stops_the_run_by_returning_true(when):
+def test_callback_that_returns_true_stops_the_run(when):
     result = maximize(
         quadratic(-np.eye(N), np.ones(N)),
         ZERO,
