@@ -4,7 +4,7 @@ import functools
 import inspect
 from contextlib import ExitStack
 
-FRESH = {  # what a row may not share with the rows before
+FRESH = {  # fixtures whose state is not shared between rows
     "tmp_path": lambda folder, number, _: make_folder(folder / str(number)),
     "monkeypatch": lambda patch, _, stack: stack.enter_context(patch.context()),
     "capsys": lambda captured, *_: captured.readouterr() and captured,
@@ -44,7 +44,7 @@ def cases(names, rows, ids=None):
                     }
                     try:
                         test(**own, **dict(zip(names, row, strict=True)))
-                    except BaseException as error:  # what pytest.fail raises is no Exception
+                    except BaseException as error:  # pytest.fail raises a BaseException
                         error.add_note(f"in row {number}, {', '.join(names)}: {label}")
                         raise
 

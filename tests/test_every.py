@@ -1,4 +1,4 @@
-"""When something that is done again and again is due."""
+"""Intervals of repeated actions."""
 
 import pytest
 from hypothesis import given
@@ -34,7 +34,7 @@ def test_time_interval_is_due_at_once_and_takes_at_most_a_tenth(given, waits):
         now[0] += wait
         if not due.is_due(3):
             assert ended is not None
-            # either the time is not over, or doing it took more than a tenth of what has passed
+            # either the time is not over, or the action took over a tenth of the elapsed time
             assert now[0] - ended < max(TIMES[given], 9 * taken) + 1e-6
             continue
         if not first:

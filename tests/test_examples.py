@@ -22,7 +22,7 @@ def needs_no_spark(name):
 
 
 def at_top(tree):
-    """Return what a module imports when it is imported, other modules of its package included."""
+    """Return the names that a module imports at its top level."""
     for node in tree.body:
         if isinstance(node, ast.ImportFrom):
             yield node.module

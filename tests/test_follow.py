@@ -49,7 +49,7 @@ def test_checkpoint_folder_loads_like_its_file():
 
 
 def test_concurrent_readers_see_whole_models_only():
-    """Each model is read as it was saved; a mixture of two would have neither's checksum."""
+    """Each model is read as saved; a mixture of two would fail both checksums."""
     large = [OnlineOPE(4, random_state=seed).fit(X) for seed in range(2)]
     opelda.save(large[0], "model")
     allowed, done = set(checksums(large)), threading.Event()
@@ -77,7 +77,7 @@ def test_requested_versions_come_once_and_superseded_ones_never():
     opelda.save(MODELS[1], "model")
     opelda.save(MODELS[2], "model")
     assert checksums([next(found)]) == checksums(MODELS[2:3])
-    opelda.save(MODELS[2], "model")  # the same again is nothing new
+    opelda.save(MODELS[2], "model")  # an unchanged file is not new
     assert list(found) == []
 
 

@@ -1,4 +1,4 @@
-"""Model files: what comes back, what cannot be saved, and that old files can still be read."""
+"""Model files: round trips, unsupported models and files of earlier versions."""
 
 import base64
 import copy
@@ -310,7 +310,7 @@ def test_file_does_not_depend_on_the_engine(tmp_path, engine):
         loaded = opelda.load(tmp_path / "m").set_params(engine=other)
         np.testing.assert_allclose(loaded.components_, learned.components_, rtol=1e-5)
         np.testing.assert_allclose(loaded.transform(X), learned.transform(X), rtol=1e-4)
-        loaded.partial_fit(X[:10])  # goes on where it now is
+        loaded.partial_fit(X[:10])  # continues on the new engine
         assert loaded._state.weights.owner == other
 
 

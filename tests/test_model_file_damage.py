@@ -66,7 +66,7 @@ def mutated(name, path, value):
 
 
 def write(folder, arrays, header, seal=True):
-    """Write a file whose checksum is right, whatever else is wrong."""
+    """Write a file with a correct checksum and other damage."""
     if seal:
         header = header | {"checksum": checksum(arrays, header)}
     _store.write(folder / "m", arrays, header, kind=KIND, version=FORMAT)
@@ -131,12 +131,12 @@ def test_any_changed_byte_is_detected(tmp_path):
 @pytest.mark.parametrize("where", HEADER, ids="-".join)
 def test_every_header_field_is_required_and_validated(tmp_path, where):
     name, *path = where
-    since = ("tokenizer", "min_df", "n_docs", "window", "watch")  # some files have none
+    since = ("tokenizer", "min_df", "n_docs", "window", "watch")  # absent from some files
     missing = [] if path[-1] in since else [MISSING]
     for value in (*missing, {}, [], {"a": {"b": [1]}}, [[2]]):
         assert refused(tmp_path, *mutated(name, path, value)), value
     for value in (None, True, -1, 1e300, -0.5, 10**12, 2**64 - 1, "x", "array"):
-        # some of these some fields may hold: random_state=None, n_passes=10**12, ...
+        # some fields accept some of these values: random_state=None, n_passes=10**12, ...
         refused(tmp_path, *mutated(name, path, value))
 
 

@@ -43,7 +43,7 @@ def test_exported_names():
         assert getattr(opelda, name) is not None
 
 
-# every public name; a change of one is a change of what is promised
+# every public name; changing one changes the public interface
 PUBLIC = {
     "opelda.corpus": [
         "Corpus",
@@ -234,7 +234,7 @@ def test_only_engines_import_cupy():
 
 
 def imported(tree):
-    """Return the full names of all that a module imports, wherever in it."""
+    """Return the full names of all imports of a module, at any level."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)

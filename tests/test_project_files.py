@@ -1,4 +1,4 @@
-"""Files about the project say what is true of it."""
+"""Project files agree with the project."""
 
 import importlib.util
 import re
@@ -50,7 +50,7 @@ def test_workflows_use_existing_make_targets():
 
 
 def test_address_is_written_in_one_place():
-    """Whoever forks or moves the project changes a line."""
+    """A fork changes one line."""
     files = [ROOT / name for name in ("README.md", "CITATION.cff", "SECURITY.md", "Makefile")]
     files += [*(ROOT / "docs").rglob("*.md"), *(ROOT / ".github").rglob("*.*")]
     assert [path.name for path in files if "github.com/opelda" in path.read_text()] == []

@@ -1,4 +1,4 @@
-"""The sdist: the same bytes of the same files, whenever and wherever it is built."""
+"""The sdist is reproducible at any time and place."""
 
 import os
 import shutil
@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[1]
 BUILD = "from scikit_build_core.build import build_sdist; build_sdist('dist')"
 
 
-@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="the files are those that git knows")
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="the files are those tracked by git")
 def test_sdist_is_reproducible(tmp_path):
     listed = subprocess.run(
         ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True

@@ -1,4 +1,4 @@
-"""opelda.spark where there is no Spark, and what it says of failures; none of it needs Java."""
+"""opelda.spark without Spark, and its messages about failures; needs no Java."""
 
 import subprocess
 import sys

@@ -38,7 +38,7 @@ VECTOR = pa.struct(
 
 
 def collection(seed, n_docs=30, *, fractions=False):
-    """Return documents of which many are equal, and some hold no words."""
+    """Return documents with many duplicates and some empty documents."""
     rng = np.random.default_rng(seed)
     X = rng.poisson(0.4, (n_docs, N_WORDS)).astype(np.float32)
     X[rng.integers(0, n_docs, 2)] = 0
@@ -135,7 +135,7 @@ def test_counts_by_ranges_add_up(seed, n_ranges, n_parts):
     shape = N_WORDS, N_TOPICS
     whole = _blocks.joined_counts(rows, n_ranges, shape, 4)
     assert np.array_equal(whole.cells.toarray(), cells.sum(axis=0))
-    # and so they do where executors add those of a range first
+    # also if executors first add the counts of a range
     ranges = {row.part for row in rows}
     add = _worker.adding_counts(N_TOPICS)
     added = [
@@ -186,7 +186,7 @@ def packed(parts, rng):
 
 
 def copies_of(rows):
-    """Return what the driver finds of documents that several parts have."""
+    """Return the driver's duplicates among documents of several parts."""
     found = {}
     keys = [row for part in rows for row in part if row.kind < 0]
     for kind in {row.kind for row in keys}:

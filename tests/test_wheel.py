@@ -1,4 +1,4 @@
-"""What docs/installing.md says of the package: its size, what comes with it, its licences."""
+"""Statements of docs/installing.md about package size, contents and licences."""
 
 import re
 from importlib.metadata import PackageNotFoundError, distribution, metadata

@@ -1,4 +1,4 @@
-"""Run a command that is killed as soon as it, or what it starts, asks for an internet socket:
+"""Run a command; kill it once it or a child process opens an internet socket:
 
 python without_network.py COMMAND...
 

@@ -88,7 +88,7 @@ def test_splits_are_read_unchanged(folder, counts, first_id):
     written = [write_split(folder, X, rng, f"test_{n}", first_id) for n in range(3)]
     found = read_split_files(folder)
     assert found.words == [f"word{i}" for i in range(200)]
-    # the numbers allow both: only the other documents tell
+    # the word ids allow both: only the other documents decide
     assert found.first_id(sparse.csr_array(others)) == first_id
     for pair, expected in zip(found.splits(first_id), written, strict=True):
         for part, whole in zip(pair, expected, strict=True):

@@ -119,7 +119,7 @@ def test_times_of_one_size():
         per_document = row["seconds_per_iteration"] * row["iterations"]
         assert row["seconds_per_document"] == pytest.approx(per_document)
         if row["method"] in DENSE:
-            assert row["iterations"] == SETTINGS.n_iter  # none stops early
+            assert row["iterations"] == SETTINGS.n_iter  # every run is complete
 
 
 def test_inverse_is_timed_without_its_cache():
@@ -182,7 +182,7 @@ def test_quality_equals_explicit_arithmetic(name, data, reached):
     assert row["log_likelihood_per_token"] == pytest.approx(likelihood / whole.sum(), rel=1e-5)
     assert row["likelihood_gap"] == pytest.approx(loss.mean(), rel=1e-3, abs=1e-3)
     assert row["effective_topics"] == pytest.approx(np.exp(entropy).mean(), rel=1e-4)
-    if name in ("VB", "CCCP", "TLI"):  # of the others splits have seeds of their own
+    if name in ("VB", "CCCP", "TLI"):  # other methods' splits have separate seeds
         assert row["lpp"] == pytest.approx(np.mean(scores), rel=1e-4)
     assert (row["documents"], row["vocabulary"], row["seed"]) == (5, 40, 3)
 

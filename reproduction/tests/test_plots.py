@@ -9,7 +9,7 @@ from tests.cases import cases
 
 
 def related(one, other):
-    """Whether one is the Online learner that uses the other method."""
+    """Whether one name is the Online learner of the other's method."""
     return f"Online-{one}" == other or f"Online-{other}" == one
 
 

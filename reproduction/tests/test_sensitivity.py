@@ -65,7 +65,7 @@ def test_one_parameter_changes_at_a_time(settings):
 def test_batches_larger_than_the_collection_are_one_batch():
     found = [run.parameters for run in runs(Settings(batch_size=10**6), DATA)]
     sizes = [run["batch_size"] for run in found if "batch_size" in run]
-    assert max(sizes) < DATA.train.shape[0]  # all of it is what is set already
+    assert max(sizes) < DATA.train.shape[0]  # the whole sweep equals the settings
     rows = one_pass(DATA, SETTINGS.changed(batch_size=10**6), ignore, learner="ML-OPE", seed=0)
     assert rows[0]["value"] == DATA.train.shape[0]
 

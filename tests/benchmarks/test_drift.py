@@ -1,4 +1,4 @@
-"""Streams with known change: their order, what is measured on them, and what counts as noticed."""
+"""Streams with known changes: order, measurements and detections."""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -136,7 +136,7 @@ def test_run_measures_the_theme_and_the_next_documents(monkeypatch, seed):
     expected = log_predictive_probability(beta, train[100:], **options)
     assert line["points"][0]["lpp"] == pytest.approx(float(expected), abs=1e-5)
     assert "lpp" not in line["points"][-1]
-    # every event once, but for those that the model itself had let go of between two points
+    # every event once, except events that the model dropped between two points
     told = [event["document"] for event in line["events"]]
     assert told == [*range(10, 201, 10), *range(290, 401, 10)]
     assert all(e["words"] == ["d", "a"] and e["typical"] == 1 for e in line["events"])
@@ -170,7 +170,7 @@ def test_events_are_about_the_theme_by_topic_or_by_words():
         (10, 150, False),
         (1, 150, False),  # it was the theme's before
         (1, 100, True),
-        (20, 999, True),  # the last point stands for what comes after it
+        (20, 999, True),  # the last point covers the following documents
         (None, 150, False),
     ):
         found = drift_tables.about_theme(event("topic rising", document, topic), points)

@@ -92,7 +92,7 @@ def test_evaluator_equals_the_packages_measure(peers):
     held_out = sparse.csr_array(rng.poisson(2.0, (9, 6)).astype(np.int32))
     corpus = peers("corpora").Corpus("c", train, held_out)
     beta = rng.dirichlet(np.full(6, 1.0), 3)
-    found = peers("evaluate").score(7.0 * beta, corpus)  # on whatever scale a system has them
+    found = peers("evaluate").score(7.0 * beta, corpus)  # on any system's scale
     lpp = log_predictive_probability(beta, held_out, random_state=0, doc_topic_prior=1 / 3)
     assert found["lpp"] == pytest.approx(float(lpp), abs=2e-5)
     assert found["npmi"] == pytest.approx(npmi(beta, train).mean(), abs=2e-5)

@@ -18,14 +18,14 @@ from tests.cases import cases
 @pytest.fixture(scope="module")
 def corpus():
     rng = np.random.default_rng(0)
-    # words come into use one after the other: what was seen so far makes a difference
+    # words appear one by one, so the documents seen so far matter
     chances = np.exp(-((np.arange(500)[:, None] / 500 - np.arange(20) / 20) ** 2) * 20)
     counts = sparse.csr_array(rng.poisson(chances).astype(np.int32))
     return Corpus("made", counts[:450], counts[450:])
 
 
 class Noting:
-    """A system that keeps what it was given."""
+    """A system that records its inputs."""
 
     def __init__(self, batch=7):
         self.batch, self.given = batch, []
@@ -162,7 +162,7 @@ def test_every_system_can_be_drawn(tmp_path):
     (path,) = tables.draw(lines, tmp_path)
     drawn = path.read_text()
     assert "TopicModel, fit (held-out)" in drawn
-    assert "river" not in drawn  # it has nothing to show
+    assert "river" not in drawn  # it has no display
 
 
 def test_generated_streams_keep_adding_words():
@@ -202,7 +202,7 @@ def test_ages_count_from_the_first_checkpoint_with_the_documents(tmp_path):
 
 def test_command_learns_every_document():
     if not stream_memory.Path("/proc/self/clear_refs").exists():
-        pytest.skip("memory is looked at in /proc")
+        pytest.skip("memory is read from /proc")
     options = ["-k", "5", "--batch-size", "100", "--jobs", "1", "--max-features", "300"]
     *looks, end = stream_memory.measure(450, 0.0, options, looks=3)
     assert [look["documents"] for look in looks] == [150, 300, 450]
@@ -213,7 +213,7 @@ def test_command_learns_every_document():
 
 def test_memory_is_flat_in_a_short_soak():
     if not stream_memory.Path("/proc/self/clear_refs").exists():
-        pytest.skip("memory is looked at in /proc")
+        pytest.skip("memory is read from /proc")
     options = ["-k", "5", "--jobs", "1", "--max-features", "500", "--batch-size", "200"]
     options += ["--every", "200"]
     *looks, end = soak.soaked(4_000, options, looks=8)

@@ -26,7 +26,7 @@ class Tested:
     others : float
         The part of documents, or of tokens, where rounding may decide between two topics.
     n_documents : int
-        As many as a test of frequencies can afford.
+        Number of documents in tests of frequencies.
     """
 
     make: Callable[[], Engine]
@@ -59,7 +59,7 @@ def tested(request):
 
 @cache
 def no_gpu():
-    """Return why there is no CUDA engine here, or None."""
+    """Return why the CUDA engine is unavailable, or None."""
     try:
         get_engine("cuda")
     except EngineError as error:

@@ -1,4 +1,4 @@
-"""What the tests of updates and of statistics share: methods, rules, documents, mixtures."""
+"""Methods, rules, documents and mixtures for the tests of updates and statistics."""
 
 from dataclasses import dataclass
 from typing import ClassVar

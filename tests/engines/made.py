@@ -1,4 +1,4 @@
-"""Documents, weights and tasks to test engines with, and what they are in plain NumPy."""
+"""Documents, weights and tasks to test engines with, and their values in plain NumPy."""
 
 import numpy as np
 from hypothesis import strategies as st
@@ -11,12 +11,12 @@ SEEDS = st.integers(0, 2**32 - 1)
 N_TOPICS = st.integers(1, 40)
 PRIORS = ["number", "words", "matrix"]
 SMALLEST = 1e-15  # that counts as a probability
-EPS = 2.0**-24  # of one rounding in single precision
+EPS = 2.0**-24  # rounding error in single precision
 TERMS = ("gap", "likelihood_gap", "log_likelihood", "log_prior")
 
 
 def make_documents(rng, n_docs, n_words, fractions=True):
-    """Return counts with an empty document and a word nobody has."""
+    """Return counts with an empty document and an unused word."""
     X = rng.poisson(0.4, (n_docs, n_words)).astype(np.float32)
     if fractions:
         X *= rng.choice(np.float32([1.0, 2.5]), X.shape)
@@ -59,7 +59,7 @@ def as_lambda(host):
 
 
 def as_topics(lam):
-    """beta, K x V; a word that no topic knows is alike in all."""
+    """beta, K x V; an unknown word has equal probability in every topic."""
     beta = lam / lam.sum(axis=1, keepdims=True)
     beta[beta < SMALLEST] = 0
     beta[:, ~beta.any(axis=0)] = SMALLEST
@@ -93,7 +93,7 @@ def certificate(X, beta, theta, alpha):
         x, mixture = mixture @ words, np.maximum(mixture, 1e-30)
         slopes = [words @ (d / x), (alpha - 1) / mixture]
         gaps = [max(np.max(slope) - slope @ mixture, 0) for slope in (sum(slopes), slopes[0])]
-        if not held.any():  # nothing to be wrong about
+        if not held.any():  # no possible error
             gaps = [0, 0]
         found.append([*gaps, d @ np.log(x), (alpha - 1) @ np.log(mixture)])
     return np.array(found).reshape(-1, 4).T

@@ -1,4 +1,4 @@
-"""Counts of tokens' topics: exact in any order, weights in the end; documents by their sizes."""
+"""Topic counts are exact in any order and become weights; documents are counted by size."""
 
 from collections import Counter
 
@@ -19,7 +19,7 @@ from .tokens_made import by_document, cells_of, copy_numbers, draw, tokens_of
 
 
 def counted(engine, counts, prior):
-    """Return weights that are counts and a prior, whatever they were before."""
+    """Return weights made of counts and a prior, replacing earlier weights."""
     n_words, n_topics = counts.cells.shape
     weights = engine.random_weights(n_words, n_topics, prior, 0)
     engine.blend(weights, counts, 1.0)

@@ -89,7 +89,7 @@ def test_every_kernel_agrees_with_the_reference(every_instruction_set, method, n
 
 
 def assert_close(fast, slow):
-    """Compare mixtures and certificates where no tie within rounding went the other way."""
+    """Compare mixtures and certificates, except for ties that rounding decides."""
     close = np.abs(fast.theta - slow.theta).max(axis=1) < 1e-5
     assert close.mean() > 0.9
     for name in TERMS:
@@ -161,7 +161,7 @@ def test_large_topics_are_laid_out_per_chunk(monkeypatch, method, wanted):
 
     def inferred(weights):
         found = engine.infer(weights, documents, task, wanted)
-        if found.factors is not None:  # nothing is said about those of documents without words
+        if found.factors is not None:  # factors of empty documents are undefined
             found.factors[empty] = 0
         return found
 
@@ -216,7 +216,7 @@ def test_table_built_during_a_weight_change_is_not_cached(monkeypatch):
 
     def topic_rows(weights, *arguments, **options):
         table = real(weights, *arguments, **options)
-        weights.reset(np.arange(30), rng.random(7))  # by somebody else, meanwhile
+        weights.reset(np.arange(30), rng.random(7))  # as a concurrent writer does
         return table
 
     with monkeypatch.context() as patch:

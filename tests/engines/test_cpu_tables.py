@@ -58,7 +58,7 @@ def test_logs_fill_padded_rows(every_instruction_set, seed, n_topics, prior, wei
     share = found / found.max(axis=1, keepdims=True)
     lost = SMALLEST / np.maximum(np.exp(peak), 1e-6)  # below the smallest probability
     assert (np.abs(share - np.exp(logs - peak)) <= 2 * error * share + 1.01 * lost).all()
-    # unless it would be lost, a row is what it says
+    # rows above the underflow limit are exact
     plain = peak[:, 0] > np.log(2e-6)
     assert (np.abs(found - np.exp(logs)) <= 2 * error * found + 1.01 * SMALLEST)[plain].all()
     np.testing.assert_allclose(table.mean, found.mean(axis=1), rtol=4 * EPS)
@@ -80,7 +80,7 @@ def test_given_topics_fill_padded_rows(seed, n_topics):
     rng = np.random.default_rng(seed)
     topics = make_topics(rng, n_topics, 30)
     topics[:, 4] = 0
-    topics[0, 7] = 1e-16  # as good as nothing
+    topics[0, 7] = 1e-16  # below the smallest probability
     table = TopicTable.of(topics, None)
     expected = np.where(topics < SMALLEST, 0, topics).T
     np.testing.assert_allclose(table.rows[:, :n_topics], expected, rtol=EPS)
@@ -93,7 +93,7 @@ def test_given_topics_fill_padded_rows(seed, n_topics):
 
 @given(SEEDS, N_TOPICS, st.integers(1, 60))
 def test_words_under_a_mixture(seed, n_topics, n_used):
-    """All of them, or those that a few documents use; uniform mixtures are the mean."""
+    """For all words or for selected words; a uniform mixture gives the mean."""
     rng = np.random.default_rng(seed)
     table = TopicTable.of(make_topics(rng, n_topics, 60), None)
     used = rng.integers(0, 60, n_used).astype(np.int32)
@@ -107,7 +107,7 @@ def test_words_under_a_mixture(seed, n_topics, n_used):
 
 @cases("n_topics", [3, 21, 36, 130])
 def test_word_probability_under_a_start_does_not_depend_on_other_words(n_topics):
-    """To the last bit, whatever words it is asked for with: mixtures begin with it."""
+    """Bit for bit, for any selection of words: mixtures start from this probability."""
     rng = np.random.default_rng(n_topics)
     start = rng.dirichlet(np.ones(n_topics)).astype(np.float32)
     beta = rng.dirichlet(np.full(300, 0.1), n_topics)

@@ -130,7 +130,7 @@ def test_kernel_adds_a_batch_like_numpy(every_instruction_set, seed, n_topics, k
 
 @given(SEEDS, N_TOPICS, st.sampled_from([OPE(15), OPE(15, init="random"), EM()]), st.booleans())
 def test_picks_equal_the_mixture(seed, n_topics, method, divide):
-    """Those of a method add what its dense mixtures add."""
+    """A method's picks add the same tokens as its dense mixtures."""
     rng = np.random.default_rng(seed)
     X, host = make_documents(rng, 30, 50), make_weights(rng, 50, n_topics)
     batch = by_word(X)
@@ -185,7 +185,7 @@ def test_update_interrupted_while_adding_is_counted(monkeypatch, number):
     with pytest.raises(KeyboardInterrupt):
         ENGINE.update(weights, documents, make_task(7), Online(), Step(number, 0.5, 9.0, 3))
     rows = weights.host().rows
-    assert np.array_equal(rows, before) == (number == 1)  # the start is made anew
+    assert np.array_equal(rows, before) == (number == 1)  # the start is recreated
     np.testing.assert_allclose(weights.sums, rows.sum(axis=0, dtype=float), rtol=1e-12)
 
 

@@ -1,4 +1,4 @@
-"""What is the GPU's own: its kernels' limits, what goes there and back, what stays here."""
+"""GPU-specific behaviour: kernel limits, transfers, and work that stays on the host."""
 
 import logging
 import pickle
@@ -49,7 +49,7 @@ def test_documents_of_many_topics(engine, n_words, n_topics, fractions):
     theirs, ours, again = (tokens_of(e, counts, n_topics) for e in (cpu, engine, engine))
     drawn = [draw(e, t, topics, alpha) for e, t in ((cpu, theirs), (engine, ours), (engine, again))]
     for seed in (1, 2):
-        # (where rounding decides a draw, those that follow in the document differ)
+        # (after a draw that rounding decides, later draws of the document differ)
         assert (np.asarray(ours.topics) == np.asarray(theirs.topics)).mean() > 0.8
         assert np.array_equal(ours.topics, again.topics)
         assert np.array_equal(cells_of(drawn[1]), cells_of(drawn[2]))
@@ -100,7 +100,7 @@ def test_documents_of_any_length_and_number(engine, method, monkeypatch):
 @METHODS
 @pytest.mark.parametrize("chosen", [None, np.arange(0, 40, 3)])
 def test_large_collections_are_copied_in_blocks(engine, method, chosen, monkeypatch):
-    """Blocks of a few documents, or of one that alone is too large: the same bytes."""
+    """Blocks of a few documents, or of one oversized document, give the same bytes."""
     rng = np.random.default_rng(3)
     X, topics, host = make_documents(rng, 40, 50), make_topics(rng, 7, 50), make_weights(rng, 50, 7)
     task, alpha, theta = make_task(7, method), np.full(7, 0.1), rng.dirichlet(np.ones(7), 40)
@@ -169,7 +169,7 @@ def test_gpu_exact_reaches_max_loss(engine, n_topics, n_words, max_loss):
 
 @pytest.mark.parametrize("above", [5e-8, 1e-4, -1e-9])
 def test_certificates_take_alpha_in_double_precision(engine, above):
-    """In single precision alpha = 1 + 5e-8 is 1, and a share of 0 would cost nothing."""
+    """In single precision alpha = 1 + 5e-8 is 1, and a zero share would have no cost."""
     rng = np.random.default_rng(0)
     X, topics, alpha = make_documents(rng, 20, 60, True), make_topics(rng, 40, 60), 1 + above
     theta = rng.dirichlet(np.full(40, 0.5), 20).astype(np.float32) * (rng.random((20, 40)) < 0.5)
@@ -207,7 +207,7 @@ def test_methods_without_a_gpu_kernel_run_on_the_host_and_log_once(engine, caplo
     assert same_bytes(found[0], found[1])
     assert np.allclose(found[0].theta, found[2].theta)
     assert [record.message for record in caplog.records] == [
-        "CGS as it is set has no kernel on the GPU: the processor infers these mixtures."
+        "CGS with these settings has no GPU kernel: the CPU infers the mixtures."
     ]
 
 
@@ -240,7 +240,7 @@ def test_auto_chooses_the_gpu_and_logs_once(monkeypatch, caplog):
 
 @pytest.mark.parametrize("n", [0, 1, 1000, 2**23 + 1, 2**24, 2**24 + 7, 3 * 2**23 + 5])
 def test_large_arrays_survive_a_round_trip(engine, n):
-    """More than two buffers of them, one part after the other, while the GPU is busy."""
+    """Arrays larger than two copy buffers, copied while the GPU is busy."""
     values = np.random.default_rng(n).integers(0, 2**31, n).astype(np.int32)
     there = engine.device.array(values)
     values_then = values.copy()

@@ -1,4 +1,4 @@
-"""What is said where there is no GPU, no CuPy, an old driver or too little memory."""
+"""Messages without a GPU, without CuPy, with an old driver or with too little memory."""
 
 import logging
 import shutil
@@ -30,7 +30,7 @@ from tests.cases import cases
 
 @pytest.fixture(autouse=True)
 def found_anew():
-    """Look for GPUs anew, and for the real ones again in the end."""
+    """Clear the cached GPU detection before and after the test."""
     _cuda_device.device_of.cache_clear()
     yield
     _cuda_device.device_of.cache_clear()
@@ -44,7 +44,7 @@ class FakeError(RuntimeError):
 
 
 def fake(monkeypatch, *, status=None, n_devices=0, driver=0):
-    """Put something in CuPy's place that has so many GPUs, or fails to look for them."""
+    """Replace CuPy by a fake with `n` GPUs, or one whose detection fails."""
 
     def count():
         if status is not None:
@@ -140,7 +140,7 @@ def test_auto_chooses_the_cpu_and_logs_once(monkeypatch, caplog):
     _cuda_device.tell.cache_clear()
     with caplog.at_level(logging.INFO, "opelda"):
         for _ in range(2):
-            assert type(get_engine("auto", 2)) is CPUEngine  # for so little nothing is said
+            assert type(get_engine("auto", 2)) is CPUEngine  # small collections log nothing
             assert type(get_engine("auto", 2, LEAST_WORK)) is CPUEngine
     assert [record.message for record in caplog.records] == [
         "engine='auto' takes the processor. The engine 'cuda' needs CuPy, which cannot be imported "

@@ -62,7 +62,7 @@ def test_gpu_input_gives_gpu_mixtures():
 
 @pytest.fixture
 def no_copies(monkeypatch):
-    """Let nobody look at documents in host memory."""
+    """Make reading documents in host memory an error."""
 
     def forbidden(self):
         raise AssertionError("documents went over the host")

@@ -1,4 +1,4 @@
-"""Draws against the dense conditional of every token, worked out in NumPy from what was drawn."""
+"""Draws against the dense conditional of every token, computed in NumPy."""
 
 import numpy as np
 import pytest

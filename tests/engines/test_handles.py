@@ -141,7 +141,7 @@ def test_topics_are_weights_over_their_sums(tested, engine, prior, seed, n_topic
     assert not found.flags.writeable
     np.testing.assert_allclose(found, expected, rtol=tested.rtol, atol=1e-21)
     np.testing.assert_allclose(found.sum(axis=1, dtype=float), 1, rtol=1e-5)
-    if prior_weight == 0.0:  # nothing is known of word 0
+    if prior_weight == 0.0:  # word 0 has no weight
         np.testing.assert_allclose(found[:, 0], SMALLEST, rtol=1e-6)
     some = np.sort(rng.permutation(60)[:25]).astype(np.int32)
     fresh = engine.read(engine.weights(host), some)
@@ -153,7 +153,7 @@ def test_topics_are_weights_over_their_sums(tested, engine, prior, seed, n_topic
 @every_prior
 @given(SEEDS, st.integers(1, 20))
 def test_changed_weights_equal_the_changes(engine, prior, seed, n_topics):
-    """Grown, reset, given more, shrunk, blended, forgotten; topics are read anew each time."""
+    """Grown, reset, added to, shrunk, blended, forgotten; topics are re-read each time."""
     rng = np.random.default_rng(seed)
     weights = engine.weights(make_weights(rng, 30, n_topics, prior))
     rows = weights.host().rows.astype(float)
@@ -176,7 +176,7 @@ def test_changed_weights_equal_the_changes(engine, prior, seed, n_topics):
     weights.reset(np.array([2, 5]), more)
     rows[[2, 5]] = more
     check()
-    if before.ndim:  # nothing is left of the words that were there
+    if before.ndim:  # the former words have no weight
         expected, others = before.copy(), np.delete(before, [2, 5], axis=0)
         expected[[2, 5]] = others.mean(axis=0)
         np.testing.assert_allclose(weights.host().prior, expected, rtol=1e-5)
@@ -184,7 +184,7 @@ def test_changed_weights_equal_the_changes(engine, prior, seed, n_topics):
     weights.recount()
     rows[[4, 6], -1] += np.array([1.0, 2.0]) * weights.scale
     check()
-    for factor in (0.5, 1e-5, 1e-5):  # in the end the rows themselves are scaled
+    for factor in (0.5, 1e-5, 1e-5):  # the rows themselves are finally scaled
         weights.begin_change()
         weights.shrink(factor)
         rows *= factor

@@ -169,7 +169,7 @@ def test_documents_without_words_have_the_prior_s_mean(engine, method):
 def test_words_without_a_topic_are_ignored(engine, method):
     X, beta, alpha = made(5)
     beta[:, [3, 8]] = 0
-    beta[:, 9] = 1e-16  # as good as nothing
+    beta[:, 9] = 1e-16  # below the smallest probability
     without = X.toarray()
     without[:, [3, 8, 9]] = 0
     task, topics = make_task(7, method, alpha), engine.topics(beta)
@@ -188,7 +188,7 @@ def test_words_without_a_topic_are_ignored(engine, method):
 
 @some_methods
 def test_topics_of_a_word_subset_give_equal_mixtures(engine, method):
-    """What is random about a document is keyed by its words' numbers in the vocabulary."""
+    """Random numbers of a document are keyed by its word numbers in the vocabulary."""
     X, beta, alpha = made(6)
     ids = np.flatnonzero(np.random.default_rng(0).random(40) < 0.6).astype(np.int32)
     only = X.toarray()

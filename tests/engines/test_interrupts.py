@@ -1,4 +1,4 @@
-"""Ctrl-C ends a native call part of the way, and nothing is left half done."""
+"""Ctrl-C interrupts a native call and leaves consistent state."""
 
 import os
 import signal
@@ -68,7 +68,7 @@ def press_when(begun):
 
 
 def documents(n_docs=2_000):
-    """Many, of which the first has one word: it is finished long before the others."""
+    """Many documents; the first has one word and is finished early."""
     rng = np.random.default_rng(0)
     X = sparse.random_array((n_docs, V), density=0.2, rng=rng, dtype=np.float32).tolil()
     X[0] = 0
@@ -140,7 +140,7 @@ def test_interrupted_sweep_can_be_repeated():
 
 
 def test_other_signals_are_handled_without_stopping_the_call(stopped, monkeypatch):
-    """A handler that raises nothing sees the signal during the call, not after it."""
+    """A handler that does not raise runs during the call, not after it."""
     seen, engine = [], CPUEngine(2)
     topics = engine.topics(make_topics(np.random.default_rng(1), K, V))
     method = VB(n_iter=200, tol=0)

@@ -1,4 +1,4 @@
-"""Tokens that begin with the topics they have: kept, counted, and drawn from where they are."""
+"""Tokens with given topics: kept, counted, and sampled from that state."""
 
 import numpy as np
 import pytest

@@ -50,7 +50,7 @@ def test_update_equals_the_equation(monkeypatch, tested, engine, prior, number, 
     counts = np.ldexp(drawn.cells.toarray().T.astype(np.float64), -drawn.shift)
     np.testing.assert_allclose(counts.sum(), some.matrix.sum(), rtol=1e-4)
     lam, eta = as_lambda(weights.host()), prior_of(weights)
-    if number == 1:  # the start tells topics apart and weighs as much as the prior
+    if number == 1:  # the random start differs between topics and weighs as much as the prior
         lam *= np.mean(eta.sum(axis=1) / lam.sum(axis=1))
     after = equations.sgrld(lam, counts, eta, RHO, D / len(chosen), noise(number).T)
 
@@ -104,7 +104,7 @@ def test_interrupted_update_changes_nothing(monkeypatch, engine, number):
 def moved(seed, number=3, n_words=4000, counts=None, rho=RHO, population=D, size=1.0):
     """Return theta before and after a move, its drift and each topic's step.
 
-    Theta is far from zero, and nothing is mirrored, unless its size is.
+    Theta is far from zero, so only its size can be mirrored.
     """
     rng = np.random.default_rng(seed)
     rows = rng.uniform(5 * size, 20 * size, (n_words, K)).astype(np.float32)
@@ -142,9 +142,9 @@ def test_noise_has_the_step_s_variance(seed):
 @cases("rho", [0.1, 1.0])
 @cases("size", [1e-3, 1.0, 1e3])
 def test_langevin_steps_are_bounded(seed, rho, size):
-    """At least 1 - rho of a topic stays, whatever it weighs and one document stands for."""
+    """At least 1 - rho of a topic remains, for any weight and population."""
     counts = np.zeros((200, K), np.int64)
-    counts[0] = 1000  # all that was seen is of one word, and of the first topic most
+    counts[0] = 1000  # all tokens are of one word, most of them of the first topic
     counts[0, 0] *= 50
     rows, _, _, after = moved(seed, 3, 200, counts, rho, population=1e12, size=size)
     kept = after[1:].sum(axis=0) / rows[1:].sum(axis=0)

@@ -19,7 +19,7 @@ N_DOCS, N_WORDS = 120, 30
 
 
 def collection(seed, fractions=False):
-    """Return documents of which many are equal, and some hold no words."""
+    """Return documents with many duplicates and some empty documents."""
     rng = np.random.default_rng(seed)
     X = make_documents(rng, N_DOCS, N_WORDS, fractions).tolil()
     X[:9] = 0
@@ -87,7 +87,7 @@ def test_parts_sorted_and_merged_are_the_collection_sorted(engine, seed, cuts):
 @given(SEEDS)
 def test_sum_of_lengths_is_exact_in_any_order_and_split(engine, seed):
     X, rng = collection(seed).astype(np.float64), np.random.default_rng(seed)
-    X.data *= rng.lognormal(-9, 4, X.nnz)  # so different that sums of them would be rounded
+    X.data *= rng.lognormal(-9, 4, X.nnz)  # magnitudes whose floating-point sums would be rounded
     tokens = engine.tokens(engine.documents(X), 3)
     unit = Fraction(2) ** -tokens.shift
     assert tokens.total == sum(round(Fraction(float(n)) / unit) for n in tokens.rows.counts) * unit
@@ -105,7 +105,7 @@ def test_ranks(keys, n):
 
 @pytest.mark.parametrize("seed", range(1))
 def test_orders_are_uniform(engine, seed):
-    """Where a document comes in one order tells nothing of another, or of its number."""
+    """Positions are independent between orders and independent of document numbers."""
     documents = engine.documents(collection(seed))
     chances = range(40 * seed, 40 * seed + 40)
     orders = [documents.order(chance, which) for chance in chances for which in range(50)]

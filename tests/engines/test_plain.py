@@ -1,4 +1,4 @@
-"""Held-out scores, and rows far apart: every engine beside the formula as it is written."""
+"""Held-out scores and distant rows: every engine against the explicit formula."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ def made(name):
 
 
 def make_rows(rng, n_rows, n_words):
-    """Return rows of length 1, two of them alike and one empty."""
+    """Return rows of length 1 with a duplicate and an empty row."""
     X = np.abs(rng.normal(size=(n_rows, n_words))) * (rng.random((n_rows, n_words)) < 0.3)
     X[0], X[1] = X[2], 0
     length = np.linalg.norm(X, axis=1, keepdims=True)

@@ -1,4 +1,4 @@
-"""Statistics: sums over documents, of all or of some, in one call or in parts added up."""
+"""Statistics: sums over all or some documents, in one call or added from parts."""
 
 import numpy as np
 import pytest
@@ -82,7 +82,7 @@ def test_statistics_of_other_words_are_added_beside():
 
 @given(SEEDS, st.lists(st.integers(0, 11)))
 def test_chosen_documents_equal_a_collection_of_them(engine, seed, chosen):
-    """In any order, and some of them twice."""
+    """In any order, with duplicates."""
     weights, documents = made(engine, seed=seed)
     task, chosen = make_task(K, EM()), np.array(chosen, np.int64)
     alone = engine.documents(sparse.csr_array(documents.matrix.toarray()[chosen].reshape(-1, V)))

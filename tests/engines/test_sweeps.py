@@ -1,4 +1,4 @@
-"""Tokens' topics: drawn as probabilities worked out by hand say, whatever the order and split."""
+"""Sampled topics follow explicit probabilities, for any document order and split."""
 
 from itertools import pairwise, product
 from math import lgamma
@@ -71,7 +71,7 @@ def test_only_token_of_a_word_in_its_topic_can_move(engine):
 def test_only_topics_that_have_the_word_are_drawn(engine, n_topics):
     topics = np.zeros((n_topics, 40))
     topics[np.arange(40) % n_topics, np.arange(40)] = 1.0  # every word in one topic alone
-    topics[topics.sum(axis=1) == 0, 0] = 1e-3  # and topics that have next to nothing
+    topics[topics.sum(axis=1) == 0, 0] = 1e-3  # and topics with tiny weights
     counts = np.random.default_rng(0).poisson(0.3, (20, 40))
     counts[:, 0] = 0
     tokens = tokens_of(engine, counts, n_topics)
@@ -84,7 +84,7 @@ def test_only_topics_that_have_the_word_are_drawn(engine, n_topics):
 @pytest.mark.parametrize("prior", PRIORS)
 @pytest.mark.parametrize("n_topics", [3, 16, 40])
 def test_draws_equal_the_references(tested, engine, n_topics, prior, seed):
-    """Sweep after sweep, with fractions and repeated words; all but where rounding decides."""
+    """Over several sweeps, with fractions and repeated words, except for rounding ties."""
     rng = np.random.default_rng(seed)
     X, host = make_documents(rng, 30, 40), make_weights(rng, 40, n_topics, prior)
     alpha, engines = rng.uniform(0.05, 0.5, n_topics), (engine, ReferenceEngine())
@@ -108,7 +108,7 @@ def test_draws_equal_the_references(tested, engine, n_topics, prior, seed):
 def test_parts_in_any_order_add_up_to_the_same_bytes(engine, seed, fractions, cuts):
     """Sweep after sweep, each part by an engine that knows only its own documents."""
     rng = np.random.default_rng(seed)
-    X = make_documents(rng, 20, 9, fractions)[rng.integers(0, 20, 20)]  # some of them twice
+    X = make_documents(rng, 20, 9, fractions)[rng.integers(0, 20, 20)]  # with duplicates
     topics, alpha = make_topics(rng, 4, 9), np.full(4, 0.3)
     whole = tokens_of(engine, X.toarray(), 4)
     ends = sorted({0, 20, *cuts})
@@ -157,13 +157,13 @@ def test_identical_documents_draw_independently(engine, seed):
     topics, alpha, tokens = np.full((5, 5), 0.2), np.ones(5), tokens_of(engine, X, 5)
     counts = draw(engine, tokens, topics, alpha, seed)
     assert len(np.unique(np.array(by_document(tokens)), axis=0)) > 30
-    # which copy is which changes nothing
+    # the numbering of copies changes no draw
     copies = np.random.default_rng(2).permutation(40)
     others = tokens_of(engine, X, 5, copies=copies)
     assert np.array_equal(cells_of(draw(engine, others, topics, alpha, seed)), cells_of(counts))
     ours, theirs = np.array(by_document(tokens)), np.array(by_document(others))
     assert np.array_equal(theirs, ours[copies])
-    # and copies that are told not to be told apart are alike
+    # and unnumbered copies draw the same topics
     alike = tokens_of(engine, X, 5, copies=np.zeros(40, np.int64))
     draw(engine, alike, topics, alpha, seed)
     assert len(np.unique(np.array(by_document(alike)), axis=0)) == 1

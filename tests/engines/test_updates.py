@@ -46,12 +46,12 @@ def expected(lam, eta, X, beta, theta, rule, step):
     first = step.number == 1
     if isinstance(rule, ML):
         mass = X.sum(axis=1) @ theta
-        used = mass > 1e-15 * mass.sum()  # the other topics stay
+        used = mass > 1e-15 * mass.sum()  # unused topics keep their weights
         beta = beta.copy()
         beta[used] = equations.ml(beta[used], X, theta[:, used], step.rho)
         return beta
     if isinstance(rule, Online):
-        if first and rule.bound_start:  # it counts for no more tokens than the documents have
+        if first and rule.bound_start:  # it counts at most as many tokens as the documents
             lam = lam * min(1.0, step.population / len(X) * X.sum() / lam.sum())
         if isinstance(rule, SCVB0):  # the start is counts, without a prior
             n = lam if first else lam - eta
@@ -88,7 +88,7 @@ def test_update_equals_the_equations(tested, engine, method, rule, number):
 
     found = as_lambda(weights.host())
     found = as_topics(found) if isinstance(rule, ML) else found
-    # the host's weights are in single precision whatever the engine's are; TLI's linear programs
+    # host weights are in single precision for every engine; TLI's linear programs
     # are solved to 1e-7
     rtol = 1e-4 if method.name == "tli" else max(5 * tested.rtol, 5e-7)
     np.testing.assert_allclose(found, after, rtol=rtol, atol=1e-8)
@@ -115,7 +115,7 @@ def test_unused_topic_keeps_its_weights(engine, rho):
 
 @cases("method", [VB(n_iter=20, tol=0), CGS(burn_in=2, n_samples=3)], ids=repr)
 def test_rare_word_belongs_to_its_least_unlikely_topic(engine, method):
-    """exp(E[log beta]) of all its topics is next to nothing; their ratios are not."""
+    """exp(E[log beta]) underflows in every topic; its ratios do not."""
     rows = np.full((V, K), 2.0, np.float32)
     rows[3] = 0.003
     rows[3, 1] = 0.02  # exp(psi(.02)) is 1e-22, exp(psi(.003)) 1e-145
@@ -197,7 +197,7 @@ def test_interrupted_update_leaves_valid_weights(engine, rule, late, number, by)
     np.testing.assert_allclose(read, as_topics(as_lambda(host)), rtol=2e-6, atol=1e-21)
     if number == 1 or not late:  # as if the update had never begun
         assert np.array_equal(read, topics)
-    # and learning goes on
+    # and learning continues
     assert engine.update(weights, documents, task, rule, step) is not None
     np.testing.assert_allclose(engine.read(weights).sum(axis=1), 1, rtol=1e-5)
 

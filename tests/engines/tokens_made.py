@@ -1,4 +1,4 @@
-"""What the tests of sweeps and of counts share: tokens, draws, counts."""
+"""Tokens, draws and counts shared by the tests of sweeps and counts."""
 
 from collections import Counter
 

@@ -1,4 +1,4 @@
-"""What the tests of the NumPy-only methods share: one behaviour suite and independent oracles."""
+"""Shared tests of the NumPy-only methods: one behaviour suite and independent oracles."""
 
 from typing import Any, ClassVar
 
@@ -23,7 +23,7 @@ def corpus(seed: int, n_docs: int, n_topics: int, n_words: int, n_tokens: int, a
 
 
 def objective(theta, counts, topics, alpha) -> float:
-    """f, from its definition; words that do not occur and terms without weight count nothing."""
+    """f, from its definition; absent words and terms of zero weight are skipped."""
     seen = counts > 0
     f = counts[seen] @ np.log(theta @ topics[:, seen])
     weighty = np.broadcast_to(alpha, theta.shape) != 1
@@ -64,7 +64,7 @@ def posterior_mean(document: Document) -> np.ndarray:
 
 @st.composite
 def documents(draw, least_alpha: float = 0.01) -> Document:
-    """Documents with fractional counts, topics with zeros, and a prior of its own per topic."""
+    """Documents with fractional counts, topics with zeros, and an asymmetric prior."""
     n_topics, n_words = draw(st.integers(1, 6)), draw(st.integers(1, 8))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     counts = rng.gamma(draw(st.sampled_from([0.3, 1.0, 30.0, 1e4])), size=n_words) + 1e-3
@@ -97,7 +97,7 @@ EDGES: dict[str, tuple[Any, Any, Any]] = {
 
 
 class Contract:
-    """What every method owes, whatever it computes.
+    """Contract of every method.
 
     Subclasses name the method, whether it is random, and settings it must refuse.
     """

@@ -1,4 +1,4 @@
-"""The accuracy that is asked: kept by every method, or named; dense and sparse, in every place."""
+"""Requested accuracy: every method reaches max_loss or names the documents that miss it."""
 
 import warnings
 

@@ -1,4 +1,4 @@
-"""Exact: no mixture is ahead by more than was asked, whatever the document."""
+"""Exact: for any document, no mixture beats the result by more than max_loss."""
 
 import numpy as np
 import pytest
@@ -150,7 +150,7 @@ def test_hard_cases(topics, X, asked):
 @cases("engine", ["cpu", "reference"])
 @pytest.mark.filterwarnings("ignore::opelda.inference.AccuracyWarning")
 def test_finite_loss_implies_positive_word_probabilities(X, method, engine):
-    """Of 40 topics that share no word every one is needed, however little of it."""
+    """Forty topics without common words are all needed, even with tiny shares."""
     result = infer(X[None], np.eye(40), method=method, doc_topic_prior=1e-30, engine=engine)
     theta = result.theta[0].astype(np.longdouble)
     if (theta == 0).any():
@@ -249,7 +249,7 @@ def test_stated_losses_hold_for_a_million_documents(seed):
 def many_topics(n_topics, rng):
     """Return topics without a word in common, counts of all words, and the best log-likelihood.
 
-    The likeliest mixture has each topic's part of the tokens as its share.
+    In the optimal mixture, a topic's share is its fraction of the tokens.
     """
     n_words = 5 * n_topics
     of_topic = rng.permutation(np.arange(n_words) % n_topics)

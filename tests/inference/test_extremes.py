@@ -1,4 +1,4 @@
-"""Inputs at the edge of what is allowed, or beyond it: finite results or one clear sentence."""
+"""Inputs at or beyond the limits: finite results or one clear sentence."""
 
 import numpy as np
 import pytest

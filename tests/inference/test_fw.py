@@ -15,7 +15,7 @@ STEPS = ("than-ho", "textbook")
 @pytest.mark.parametrize("step", STEPS)
 def test_kernel_equals_reference(make_problem, seed, step):
     X, topics, _ = make_problem(seed, n_docs=20, n_topics=30)
-    topics = topics.astype(np.float32)  # of which the kernel takes no other digits
+    topics = topics.astype(np.float32)  # the kernel reads single precision
     method = FW(n_iter=100, step=step)
     fast = infer(X, topics, method=method)
     slow = infer(X, topics, method=method, engine="reference")
@@ -26,7 +26,7 @@ def test_kernel_equals_reference(make_problem, seed, step):
 @given(data=st.data())
 @settings(max_examples=60, deadline=None)
 def test_every_step_is_steepest(draw_problem, data):
-    """Follow the kernel's walk; where topics tie, any of them is right."""
+    """Follow the kernel's walk; any of several tied topics is correct."""
     X, topics, _ = draw_problem(data)
     table = Topics(topics.astype(np.float32))
     beta = table.components.astype(np.float64)

@@ -38,7 +38,7 @@ def test_last_entry_of_opes_history_is_its_result(variant, schedule):
 
 
 def test_ope_uses_the_given_coins():
-    """Algorithm 1 once more: after each move f is that of the walk."""
+    """Algorithm 1, recomputed: after each step f equals that of the walk."""
     method, alpha, seed = OPE(n_iter=9), 0.3, 4
     how = {"doc_topic_prior": alpha, "engine": "reference", "random_state": seed}
     found = infer(X, TOPICS, method=method, history=True, **how)

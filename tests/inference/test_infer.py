@@ -146,7 +146,7 @@ def test_result_does_not_depend_on_matrix_format(method):
     forms += [X.tolist(), np.asfortranarray(X), X.astype(np.float64)]
     for form in forms:
         assert same(base, infer(form, TOPICS, method=quick(method), random_state=0))
-    assert not shuffled.has_sorted_indices  # the caller's matrix is as it was
+    assert not shuffled.has_sorted_indices  # the input is unchanged
 
 
 def test_result_does_not_depend_on_integer_dtype():
@@ -164,7 +164,7 @@ def test_duplicate_entries_are_summed():
     once = np.zeros((1, 40))
     once[0, [3, 5]] = 2
     assert same(infer(twice, TOPICS, random_state=0), infer(once, TOPICS, random_state=0))
-    assert twice.nnz == 3  # the caller's matrix is as it was
+    assert twice.nnz == 3  # the input is unchanged
 
 
 @every_method

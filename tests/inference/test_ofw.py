@@ -55,5 +55,5 @@ def test_result_approaches_the_concave_optimum(alpha, seed):
 def test_every_topic_keeps_part_of_its_initial_share():
     X, topics, _ = corpus(5, n_docs=2, n_topics=10, n_words=30, n_tokens=50)
     theta = infer(X, topics, method=OFW(n_iter=50), random_state=0).theta
-    # steps of 1/t leave every topic 1/T of its first share
+    # steps of 1/t leave every topic 1/T of its initial share
     np.testing.assert_allclose(theta.min(axis=1), 0.1 / 50, rtol=1e-5)

@@ -51,7 +51,7 @@ def slow_smm(document, n_iter):
 @settings(max_examples=40, deadline=None)
 def test_result_equals_the_explicit_recursion(document):
     if (document.beta.sum(axis=1) == 0).any():
-        return  # a topic without words may be the cheapest one, and then there is no mu
+        return  # if a topic without words is the cheapest, mu does not exist
     theta, n_iter = SMM(n_iter=6).reference(document, seed=0)
     assert n_iter == 6
     np.testing.assert_allclose(theta, slow_smm(document, 6), atol=1e-7)

@@ -1,4 +1,4 @@
-"""TLI: its linear programs, threshold and likelihood, and what it says when it gives up."""
+"""TLI: its linear programs, threshold, likelihood and warnings."""
 
 import numpy as np
 import pytest

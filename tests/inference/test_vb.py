@@ -31,7 +31,7 @@ def test_kernel_equals_reference(draw_problem, assert_same, data, init, n_iter):
 
 
 def test_vb_start_with_zero_last_weight(assert_same):
-    """A topic's last weight is 0 at first, whatever they begin with: here 1/2 + 8/16 in all."""
+    """The initial last weight of a topic is 0 for any start: here 1/2 + 8/16 in total."""
     topics = np.random.default_rng(0).dirichlet(np.ones(3), 16)
     how = {"method": VB(n_iter=3, tol=0), "doc_topic_prior": 0.5, "random_state": 0}
     assert_same(np.array([[8, 0, 0], [1, 3, 4]]), topics, **how)

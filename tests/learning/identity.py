@@ -55,7 +55,7 @@ def drawn(number):
 
 
 def done(number, second):
-    """Do a job; return all that came of it. The second way has other threads, parts and stops."""
+    """Run a job; return its results. The second way has other threads, parts and stops."""
     X, options, kind, rng = drawn(number)
     cuts = sorted(rng.integers(0, X.shape[0] + 1, rng.integers(1, 6)))
     n_jobs = int(rng.integers(2, 6)) if second else 1

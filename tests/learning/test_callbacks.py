@@ -1,4 +1,4 @@
-"""Callbacks: who is told what, in which order, and what they make of it."""
+"""Callbacks: their order, their arguments and their return values."""
 
 import itertools
 import math
@@ -39,7 +39,7 @@ def report(**changes):
 
 
 class Diary:
-    """Writes down what it is told; fails where it is told to."""
+    """Records its calls and raises at a chosen call."""
 
     def __init__(self, name, entries, fails=None, answer=None):
         self.name, self.entries, self.fails, self.answer = name, entries, fails, answer

@@ -1,4 +1,4 @@
-"""Folders of checkpoints: one run at a time, what is damaged, and what cannot be used."""
+"""Checkpoint folders: locking, damaged files and unusable paths."""
 
 import os
 import subprocess

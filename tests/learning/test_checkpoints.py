@@ -1,4 +1,4 @@
-"""Checkpoints of streams: a run that was stopped ends with the bytes of one that was not."""
+"""Checkpoints of streams: a stopped run resumes and ends with identical bytes."""
 
 import os
 
@@ -33,7 +33,7 @@ class StoppedError(Exception):
 
 
 class Seekable:
-    """A source that knows its place, which is no plain number, and counts what is read of it."""
+    """A seekable source whose position is not a plain number; it counts its reads."""
 
     def __init__(self, items, stop=None):
         self.items, self.stop, self.at, self.n_read = items, stop, 0, 0
@@ -69,7 +69,7 @@ class Again:
 
 
 def run(folder, items, stops, kind=plain, every=1, cls=OnlineOPE, vocabulary=None):
-    """Go on from run to run, each stopped after so many items; return the last model's bytes."""
+    """Resume run after run, each stopped after `n` items; return the last model's bytes."""
     for n_items in [*stops, len(items)]:
         model = made(cls)
         source = kind(items, n_items)

@@ -34,7 +34,7 @@ def made(cls=OnlineOPE, **options):
 
 @pytest.fixture
 def often(monkeypatch):
-    """Score as often as large collections are."""
+    """Score at the rate of large collections."""
     monkeypatch.setattr(_curve, "VIEWS_PER_SCORE", 100)
 
 
@@ -142,7 +142,7 @@ def test_small_collection_is_scored_rarely_and_an_empty_one_never():
     assert len(made(TopicModel, n_sweeps=30).fit(X).learning_curve_) == 2  # 50 x 900 views
     assert made(TopicModel, n_sweeps=30).fit(X * 0).learning_curve_ == []
     counts = np.zeros((900, 120))
-    counts[:, 0] = 1  # a token each: nothing to hold out
+    counts[:, 0] = 1  # one-token documents cannot be split
     assert made(TopicModel, n_sweeps=30).fit(counts).learning_curve_ == []
 
 
@@ -186,13 +186,13 @@ def test_streams_record_automatic_and_requested_scores(seed):
     assert swept.learning_curve_of_ == BEFORE
     assert swept.learning_curve_ == noticed
     assert len(noticed) >= 3
-    # as good as what the same topics predict by half a nat: another way to hold out
+    # within half a nat of the same topics under another held-out split
     assert abs(noticed[-1][1] - swept.score(X)) < 0.5
     swept.set_params(callbacks=None)
     asked = made(StreamingOPE).fit_stream(source, validation=X[:50], validate_every=20)
     assert asked.learning_curve_of_ == VALIDATION
     assert [n_docs for n_docs, _ in asked.learning_curve_] == [2000, 4000]
-    # another kind begins anew, the same goes on
+    # another kind restarts the curve, the same kind continues
     asked.fit_stream(source, validation=X[:50], validate_every=45)
     assert [n_docs for n_docs, _ in asked.learning_curve_] == [2000, 4000, 9000]
     swept.fit_stream(source, validation=X[:50], validate_every=45)

@@ -29,7 +29,7 @@ from opelda.learning import History
 
 K, V = 21, 300
 X = generate(200, n_words=V, n_topics=K, n_tokens=40, random_state=1).X
-X = X[np.append(np.arange(150), 0)].tolil()  # the first document once more at the end
+X = X[np.append(np.arange(150), 0)].tolil()  # a duplicate of the first document at the end
 X[[3, 77]] = 0
 X = X.tocsr()
 
@@ -127,7 +127,7 @@ def test_mixture_depends_only_on_the_document(monkeypatch, cls):
 class Workers(CPUEngine):
     """An engine that has parts of every batch inferred elsewhere, by workers that know only theirs.
 
-    Each has the topics of nothing but the words of its own documents.
+    Each worker has only the topics of its documents' words.
     """
 
     def __init__(self, cuts):
@@ -187,7 +187,7 @@ def test_callbacks_and_validation_change_nothing(capsys, rule, method):
 
 
 def test_many_topics():
-    """From 256 on, bounds are taken from rows of one byte a weight."""
+    """From 256 topics on, bounds come from rows of one byte per weight."""
     options = {"n_components": 300, "n_iter": 10}
     whole = make(**options).fit(X)
     workers = Workers([0.1, 0.5])

@@ -1,4 +1,4 @@
-"""Topics merged, removed and split: weights add up, everything follows, learning goes on."""
+"""Merged, removed and split topics: weights add up and learning continues."""
 
 import copy
 import threading
@@ -172,7 +172,7 @@ def test_edits_conserve_tokens(data):
     np.testing.assert_allclose(edit.added(table), oracle)
     assert sorted(set(edit.mapping.values())) == list(range(n - cut + 1))
     kept = [edit.mapping[k] for k in sorted(order[cut:])]
-    assert kept == sorted(kept)  # the others keep their order
+    assert kept == sorted(kept)  # other topics keep their order
     gone = Edit.removing(order[: cut - 1], weights)
     np.testing.assert_array_equal(gone.added(table), table[:, sorted(order[cut - 1 :])])
 

@@ -34,13 +34,13 @@ N_BEFORE = 3000
 
 @pytest.fixture(autouse=True)
 def narrow(monkeypatch):
-    """Small blocks, and a window that is soon full: from then on nothing is learned anew."""
+    """Small blocks, and a window that soon fills, which ends the refits."""
     monkeypatch.setattr(_watch, "BLOCK", 50)
     monkeypatch.setattr(_window, "MOST_DOCS", 1000)
 
 
 def documents(rng, n_docs, shares, themes=THEMES):
-    """Documents of one theme each."""
+    """Single-theme documents."""
     which = rng.choice(len(themes), n_docs, p=shares)
     return [rng.choice(themes[theme], 8).tolist() for theme in which]
 
@@ -296,7 +296,7 @@ def test_times_file_is_beside_the_checkpoint_and_bounded(tmp_path, monkeypatch):
     assert times.at(123_450) == pytest.approx(12_345, abs=20)
     assert times.documents(12_345.0) == pytest.approx(123_450, abs=200)
     with open(tmp_path / FILE, "a") as file:
-        file.write("7 8\n9 1")  # began anew, and was cut off
+        file.write("7 8\n9 1")  # restarted, then truncated
     assert Times(tmp_path).documents(8.0) == 7.0
 
 

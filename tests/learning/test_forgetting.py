@@ -1,4 +1,4 @@
-"""How much of its past each topic keeps, and which number."""
+"""Forgetting rates and numbers of topics."""
 
 import tracemalloc
 
@@ -96,7 +96,7 @@ def test_counts_outside_the_window_fade_per_topic(rng, monkeypatch):
     assert (outside[:5, 0] - left[:5] > 150).all()
     stay = np.bincount(words[100:].ravel(), minlength=15)
     assert (counts.cells.sum(axis=1) * 2.0**-FRACTION_SHIFT == stay).all()
-    assert counts.cells.data.min() > 0  # nothing is left of what is gone
+    assert counts.cells.data.min() > 0  # the removed topic has no counts
 
 
 @given(

@@ -24,7 +24,7 @@ def made(cls=OnlineOPE, **parameters):
 
 
 def texts(topics, n_docs, rng):
-    """Documents of ten words each, all of one topic's words."""
+    """Documents of ten words of a single topic."""
     return [rng.choice(topics[i % len(topics)], 10).tolist() for i in range(n_docs)]
 
 
@@ -95,7 +95,7 @@ def test_later_word_joins_the_topic_of_its_companions(cls, seed):
     model.fit_stream(texts([[*first, "late"], second], 400, rng))
     of_first = sum(by_topic(model, word) for word in first)
     home = of_first.argmax()
-    assert of_first[home] > 2 * of_first[1 - home]  # the topics were told apart at all
+    assert of_first[home] > 2 * of_first[1 - home]  # the topics are distinct
     late = by_topic(model, "late")
     # (a draw of SGRLD has noise in every weight)
     assert late[home] > {MLOPE: 2, SGRLD: 1}.get(cls, 20) * late[1 - home]
@@ -116,7 +116,7 @@ def test_reused_column_starts_from_zero(cls, seed):
     model.fit_stream(texts([[*first, "x", "x", "x"], second], 400, rng), vocabulary=words)
     home = by_topic(model, "x").argmax()
     column = model.vocabulary_.index("x")
-    # nobody says x any more: it fades, until a word of the other topic takes its column
+    # x no longer occurs: it fades until a word of the other topic reuses its column
     model.fit_stream(texts([first, second], 400, rng))
     for _ in range(40 if cls is SGRLD else 10):
         with_y = [[*tokens, "y"] for tokens in texts([second], 40, rng)]
@@ -208,7 +208,7 @@ STEP = st.sampled_from(["grow", "reset", "shrink", "normalise", "add", "clear", 
     kind=st.integers(0, 2),
 )
 def test_lazy_rows_equal_explicit_sums(steps, n_topics, seed, kind):
-    """Against lambda written out in double precision, every step done to all of it."""
+    """Against lambda in double precision, updated in full at every step."""
     rng = np.random.default_rng(seed)
     shape = [(), (6,), (6, n_topics)][kind]
     prior = np.full(shape, 0.25, np.float32) if shape else 0.25

@@ -55,7 +55,7 @@ def apart(n_jobs):
             for name in ("base", "avx2", "avx512"):
                 try:
                     engine.use_instruction_set(name)
-                except EngineError:  # this processor has none
+                except EngineError:  # the processor lacks this instruction set
                     continue
                 method = METHODS[number % len(METHODS)](20)
                 mixtures.append(infer(X, topics, method=method, random_state=0).theta)

@@ -19,7 +19,7 @@ def kept(rng, n_docs, n_words=6, n_topics=4):
 
 
 def listed(documents):
-    """Return of each document its words, counts and the topics of its tokens."""
+    """Return each document's words, counts and token topics."""
     found = []
     for d in range(documents.rows.n_docs):
         here = slice(*documents.rows.indptr[d : d + 2])

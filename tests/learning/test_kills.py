@@ -1,4 +1,4 @@
-"""A stream whose process is killed at random moments ends with the bytes of one that was not."""
+"""A stream killed at random moments resumes and ends with identical bytes."""
 
 import os
 import random
@@ -23,7 +23,7 @@ def start(folder, every):
 
 
 def killed(folder, every, seconds):
-    """Run the stream and kill it after so many seconds; False if it was done before."""
+    """Run the stream and kill it after a delay; False if it finished first."""
     with start(folder, every) as process:
         try:
             assert process.wait(seconds) == 0
@@ -34,11 +34,11 @@ def killed(folder, every, seconds):
 
 
 def struck(folder):
-    """Look at what a killed run left, which must be whole; return what it was doing."""
+    """Check that the files of a killed run are intact; return the phase it was in."""
     names = set(os.listdir(folder)) if folder.exists() else set()
     left = {name for name in names if LEFT_OVER.fullmatch(name)}
     assert names - left <= {".lock", ".times", FILE}
-    assert len(left) <= 1  # each run sweeps what the one before it left
+    assert len(left) <= 1  # each run removes leftovers of the previous run
     if FILE in names:
         model = opelda.load(folder / FILE)
         assert model.components_.sum(axis=1) == pytest.approx(1, abs=1e-4)

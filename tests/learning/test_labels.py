@@ -170,7 +170,7 @@ def test_unusual_text_labels_load(tmp_path):
 def test_refit_topics_keep_matching_labels():
     before = np.repeat(np.arange(4), 10).astype(np.uint16)
     now = np.repeat([2, 3, 0, 1], 10).astype(np.uint16)
-    now[30:36] = [0, 0, 2, 2, 3, 3]  # most of the last one's tokens are elsewhere
+    now[30:36] = [0, 0, 2, 2, 3, 3]  # most tokens of the last topic have moved
     order, others = _stream_sweeps._numbers(before, now, 4)
     assert order.tolist() == [2, 3, 0, 1]
     assert others == [3]

@@ -1,4 +1,4 @@
-"""Lanes: what is usual, how often a change is seen where there is none, and how soon one is."""
+"""Lanes: baseline, false alarm rate and detection delay."""
 
 import math
 
@@ -67,7 +67,7 @@ def test_lasting_change_raises_one_early_alarm(seed, clump, times):
         _, alarms = run(ShareLanes.of(n_lanes), *counted(rng, shares, 6000, clump), limit)
         ours = [(block, side) for block, lane, side in alarms if lane == 0]
         side = 1 if times > 1 else -1
-        # (a block before the change may look as those after it, for the first of those at least)
+        # (one block before the change may resemble the blocks after it)
         soon = before + AT_LEAST - 2 <= ours[0][0] < before + 12
         seen.append(len(ours) == 1 and soon and ours[0][1] == side)
     assert sum(seen) >= 16  # in one of 200 there is another alarm

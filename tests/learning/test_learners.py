@@ -1,4 +1,4 @@
-"""What a learner offers: counting updates and documents, mixtures, scores, words, pipelines."""
+"""Learners: update and document counts, mixtures, scores, words, pipelines."""
 
 import warnings
 
@@ -42,7 +42,7 @@ def common(cls):
 
 
 def of_rule(cls, **settings):
-    """Give parameters of the rule where a learner has them: its own, or those of its rule."""
+    """Set rule parameters on the learner or on its rule, wherever they exist."""
     if cls is TopicModel:
         return {"learning": Online(**settings)}
     named = {"decay": "learning_decay", "offset": "learning_offset", "population": "population"}
@@ -307,7 +307,7 @@ def test_pipelines_and_searches():
     theta = best.transform(texts)
     assert theta.shape == (len(texts), 2)
     topic = theta.argmax(axis=1)
-    assert (topic[0::2] == topic[0]).all()  # plays, whatever the number of their topic
+    assert (topic[0::2] == topic[0]).all()  # plays, in any topic
     assert (topic[1::2] == 1 - topic[0]).all()
     words = best[-1].top_words(3, best[0].get_feature_names_out())
     assert {"stage", "drama", "play"} & set(words[topic[0]])

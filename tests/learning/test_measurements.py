@@ -1,4 +1,4 @@
-"""What reports of a stream say: its pace, its memory, and the score of what comes next."""
+"""Reports of a stream: pace, memory and the score of the next documents."""
 
 import itertools
 import mmap
@@ -47,7 +47,7 @@ def test_batches_are_scored_before_learning(unhurried):
     history = Watching()
     learn(BATCHES, history)
     scores = history.to_dict()["batch_score"]
-    assert scores[0] is None  # nothing had been learned
+    assert scores[0] is None  # before any update
     for number in range(1, len(BATCHES)):
         before = learn(BATCHES[:number])
         assert scores[number] == before.score(BATCHES[number], n_splits=1)
@@ -120,7 +120,7 @@ def test_pace_is_of_the_last_seconds(updates):
         found = reporter.pace()
         times.append(now[0])
         totals.append(totals[-1] + n_docs)
-        # since the last update that is so many seconds ago; the first one began at the start
+        # since the last update; the first one counts from the start
         ago = [i for i in range(len(times) - 1) if times[i] <= now[0] - 5.0]
         first = max(ago, default=0)
         assert found == pytest.approx((totals[-1] - totals[first]) / (now[0] - times[first]))

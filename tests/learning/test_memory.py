@@ -24,7 +24,7 @@ from opelda.corpus import Vocabulary, generate_stream
 n_docs = int(sys.argv[1])
 
 def say_memory():
-    # not resource.getrusage, whose maximum begins with that of the process that started this one
+    # not resource.getrusage, which inherits the maximum of the parent process
     for line in open("/proc/self/status"):
         if line.startswith(("VmHWM", "VmRSS")):
             print(line.split()[1])
@@ -107,7 +107,7 @@ def test_update_allocates_no_second_topic_matrix(cls, prior):
     model.partial_fit(small_batch(0))
     for number in range(1, 4):
         batch = small_batch(number)
-        if number == 3:  # once in a while every row is scaled: in its place
+        if number == 3:  # rows are sometimes rescaled in place
             model._state.weights.scale = 1.0000001e-6
         forget_peak()
         before = memory("VmRSS")
@@ -131,7 +131,7 @@ def test_large_vocabulary_needs_no_second_copy(tmp_path):
     save(model, tmp_path / "m")
     loaded, again = peak_of(lambda: load(tmp_path / "m"))
     assert loaded < 1.3 * size
-    # a part of the words at a time: what was not asked for at once has the same order
+    # part of the words at a time: later parts have the same order
     expected = np.argsort(-model.components_, axis=1, kind="stable")[:, :5]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(heaviest_words, "__defaults__", ("probability", 10_000 * K))

@@ -1,4 +1,4 @@
-"""Topics are those of a collection of documents, in whatever order they come."""
+"""Topics depend on the documents of a collection, not on their order."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ D, V, K = 150, 60, 5
 X = generate(D, n_words=V, n_topics=K, n_tokens=20, random_state=1).X.tolil()
 X[[3, 77, 140]] = 0
 X = sparse.csr_array(X.tocsr()[np.append(np.arange(D), [0, 9, 9, 9, 77, 120])])  # some twice
-FRACTIONS = X.copy()  # so different that sums of them are rounded
+FRACTIONS = X.copy()  # magnitudes whose floating-point sums are rounded
 FRACTIONS.data *= np.random.default_rng(0).lognormal(-9, 4, X.nnz).astype(np.float32)
 FORMS = {
     "whole": X,
@@ -50,7 +50,7 @@ LEARNERS["starts from documents"] = (
 
 @pytest.fixture(autouse=True)
 def _sampled(monkeypatch):
-    """Score as often as in large collections, and count some documents only."""
+    """Score at the rate of large collections, and count a sample of documents."""
     monkeypatch.setattr(_curve, "VIEWS_PER_SCORE", 20)
     monkeypatch.setattr(_learner, "LEAST_COUNTED", 40)
 
@@ -146,7 +146,7 @@ def test_tiny_counts_give_finite_topics(power):
     model = swept(tiny)
     np.testing.assert_allclose(model.components_.sum(axis=1), 1.0, rtol=1e-5)
     assert np.isfinite(model.transform(tiny)).all()
-    frequencies = swept(X / X.sum())  # whose sizes are not those of X
+    frequencies = swept(X / X.sum())  # document sizes differ from those of X
     assert frequencies.score(X) > swept(X).score(X) - 0.5
 
 

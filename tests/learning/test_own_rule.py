@@ -1,4 +1,4 @@
-"""An update rule of one's own in place of a name."""
+"""Custom update rules."""
 
 from dataclasses import dataclass
 
@@ -19,7 +19,7 @@ OPTIONS = {"preset": "paper", "batch_size": 20, "random_state": 0}
 
 @dataclass(frozen=True)
 class Forgetting(Streaming):
-    """Streaming Bayes in which whatever was learned before fades."""
+    """Streaming Bayes with exponential forgetting."""
 
     keep: float = 0.5
 
@@ -41,7 +41,7 @@ def test_rule_object_equals_its_name(name, rule):
 
 
 def test_custom_rule_is_used():
-    """Half of what was learned is gone after each batch: 20 tokens, 10 and 20, 5 and 10 and 20."""
+    """Each batch halves the earlier weights: 20 tokens, 10 + 20, 5 + 10 + 20."""
     X = np.full((3, 4), 5.0)
     model = TopicModel(1, learning=Forgetting(), **{**OPTIONS, "batch_size": 1}).partial_fit(X)
     assert model._state.weights.totals == pytest.approx(35 + 4 * 1.0)  # eta is 1/K

@@ -35,7 +35,7 @@ def learned(model):
 
 
 def resolved(name, preset):
-    """Return values that say in so many words what is meant by leaving parameters out."""
+    """Return explicit values equal to the defaults of omitted parameters."""
     model = model_of(name, preset)
     values = {
         "population": float(N_DOCS),
@@ -112,7 +112,7 @@ def test_equivalent_parameters_give_equal_models():
     ],
 )
 def test_explicit_parameter_overrides_only_itself(given):
-    """As if all the others had been given too, at the preset's values."""
+    """Equal to giving every other parameter at the preset's value."""
     others = preset_settings("best", N_DOCS)
     ours = TopicModel(5, random_state=0, **given).fit(SMALL)
     theirs = TopicModel(5, random_state=0, preset="paper", **(others | given)).fit(SMALL)

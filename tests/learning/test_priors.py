@@ -112,7 +112,7 @@ def test_matrix_prior_selects_a_topics_words():
 
 @given(st.lists(st.floats(0.05, 3.0), min_size=K, max_size=K))
 def test_doc_topic_prior_reaches_inference(alpha):
-    """Mixtures are those that `infer` finds with the model's topics and the same alpha."""
+    """Mixtures equal those that `infer` finds with the model's topics and the same alpha."""
     for cls, method in ((OnlineOPE, EM()), (OnlineVB, VB(n_iter=50))):
         model = cls(K, doc_topic_prior=alpha, random_state=4).fit(X)
         alone = infer(X, model.components_, doc_topic_prior=alpha, method=method, random_state=4)
@@ -248,7 +248,7 @@ def test_changed_n_components_is_rejected_until_fit(cls, n_components):
             ask(X)
     with pytest.raises(InputError, match=said):
         model.fit_stream(stream)
-    assert model.components_.shape == (K, V)  # what was learned can be looked at
+    assert model.components_.shape == (K, V)  # learned topics can still be read
     assert np.array_equal(model.set_params(n_components=K).transform(X), before)
     model.set_params(n_components=n_components)
     assert model.fit(X).components_.shape == (n_components, V)

@@ -1,4 +1,4 @@
-"""Every learner finds the topics that documents were drawn from, whatever the seed.
+"""Every learner recovers the topics of generated documents, for any seed.
 
 LDA has local optima: with exactly as many topics as there are, about one run in a hundred ends with
 two of three true topics in one. With some to spare, or with two topics, none was seen to.
@@ -74,7 +74,7 @@ def test_true_topics_are_found(n_true, n_components, seed):
 @one_seed
 @every_learner
 def test_true_mixtures_are_found(cls, seed):
-    """The topic that most of a document is of, for documents that are mostly of one."""
+    """The dominant topic of documents with a dominant topic."""
     made = draw(seed, 2)
     model = make(cls, seed, 2, 2).fit(made.X)
     order, _ = match_topics(made.topics, model.components_)

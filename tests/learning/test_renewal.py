@@ -21,7 +21,7 @@ N_OLD, N_NEW = 2000, 400
 
 
 def documents(rng, n_docs, shares):
-    """Documents of one theme each, and a word that all have."""
+    """Single-theme documents with one common word."""
     which = rng.choice(len(THEMES), n_docs, p=shares)
     return [[*rng.choice(THEMES[theme], 6), "all"] for theme in which]
 
@@ -75,7 +75,7 @@ def test_new_theme_gets_a_topic_and_other_topics_stay(seed):
     assert 3600 < event.document <= 3600 + 600
     assert {word[:3] for word in event.words} == {"art"}
     assert top_theme(model, event.topic) == "art"
-    # of 300 documents, of which half may be of before
+    # of 300 documents, up to half of them old
     assert 0 < event.numbers["share"] < 0.2 + 6 * np.sqrt(0.2 * 0.8 / 300)
     assert not [event for event in more if event.words[0][:3] != "art"]
     sizes = before.components_.sum(axis=1)
@@ -132,7 +132,7 @@ def test_topics_with_seed_words_are_not_reassigned(rng, seed):
 
 
 def kept_of(rng, n_topics, shares_old, shares_new):
-    """A window whose tokens have the topics of their themes, those of the last two themes none."""
+    """A window whose tokens have their theme's topic; the last two themes have no topic."""
     names = [word for theme in THEMES for word in theme] + ["all"]
     texts = documents(rng, N_OLD, shares_old) + documents(rng, N_NEW, shares_new)
     X = sparse.csr_array(Vocabulary(names).count(texts)).astype(np.float32)
@@ -154,7 +154,7 @@ def test_words_that_never_cooccur_are_two_themes(rng):
     assert {int(word) // 10 for word in theme.words} == {4}  # the larger one
     assert theme.topic in (4, 5)  # that have no tokens
     assert theme.share == pytest.approx(theme.n_docs / N_NEW)
-    # all tokens of documents that have two of its words, and of no other
+    # exactly the tokens of documents with two of its words
     found = np.zeros(len(ids), bool)
     found[theme.tokens] = True
     assert found.sum() == 7 * theme.n_docs
@@ -233,7 +233,7 @@ def test_words_of_a_replaced_topic_move_to_others(rng):
     assert (
         former[ids[moved], after.kept.topics[moved].astype(int)] == others[ids[moved]].max(axis=1)
     ).all()
-    # nothing is lost of what lies outside, word by word
+    # counts outside the window are conserved per word
     assert (after.outside.cells.sum(axis=1) == cells.sum(axis=1)).all()
     assert after.outside.cells[:, [3]].sum() == 0
     seen = np.bincount(ids[theme.tokens], minlength=61)

@@ -71,7 +71,9 @@ def test_stability_is_saved_and_reset_with_its_topics(tmp_path):
     model = made(n_jobs=2).fit(X)
     opelda.save(model, tmp_path / "m")
     opelda.save(made(n_jobs=1).fit(X), tmp_path / "n")
-    assert (tmp_path / "m").read_bytes() == (tmp_path / "n").read_bytes()  # whatever the threads
+    assert (tmp_path / "m").read_bytes() == (
+        tmp_path / "n"
+    ).read_bytes()  # for any number of threads
     loaded = opelda.load(tmp_path / "m")
     np.testing.assert_array_equal(loaded.topic_stability_, model.topic_stability_)
     assert loaded.n_runs == 3
@@ -97,7 +99,7 @@ def test_slow_stream_is_learned_in_one_run():
         ):
             learn(model)
         assert not hasattr(model, "_state")
-        learn(made().fit(X))  # goes on with the run that was kept
+        learn(made().fit(X))  # continues the selected run
     assert "n_runs" not in OnlineOPE().get_params()
 
 

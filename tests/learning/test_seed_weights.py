@@ -1,4 +1,4 @@
-"""What seed words weigh in counts and in statistics, by the formula."""
+"""Weights of seed words in counts and statistics equal the formula."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ def test_seed_word_of_two_topics_weighs_as_the_formula():
     found = pull.on_counts(counts).cells.toarray()
     np.testing.assert_allclose(found / 2.0**16, cells + more, atol=1e-4)
     some = Statistics(np.array([0, 1, 3], np.int32), cells[[0, 1, 3]] * 1.0, np.full(3, 26 / 3), 7)
-    # (word 2, which the batch does not have, gets nothing; word 1 all)
+    # (word 2 is absent from the batch and gets no weight; word 1 gets all)
     more = np.zeros((4, 3))
     more[1, 0] = more[1, 1] = 0.5 * 26 / 3
     got = pull.on_statistics(some)
@@ -44,13 +44,13 @@ def test_absent_seed_words_weigh_as_an_average_topic_in_streams():
         pull = Pull(here, np.zeros(2, np.int32), strength, firm)
         more = (pull.on_counts(counts) - counts).cells.toarray() / 2.0**16
         np.testing.assert_allclose(more[1, 0], weight * mean, rtol=1e-6)
-        assert more.sum() == more[1, 0]  # nobody has seen the other one
+        assert more.sum() == more[1, 0]  # the other seed word does not occur
         least = pull.on_counts(counts, at_least=True).cells.toarray() / 2.0**16
         np.testing.assert_allclose(least[1, 0], max(300, weight * mean), rtol=1e-6)
 
 
 def rare(seed, n=4000, n_rare=40):
-    """Short documents of 20 themes, 1% of them about the first, and four words of that."""
+    """Short documents of 20 themes, 1% about the first, and four words of the first."""
     shape = {"n_words": 600, "n_topics": 20, "n_tokens": 10, "doc_topic_prior": 0.05}
     made = generate(n, **shape, separated=True, random_state=seed)
     about = np.flatnonzero(made.mixtures.argmax(axis=1) == 0)

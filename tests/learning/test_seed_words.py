@@ -36,7 +36,7 @@ def made():
 
 
 def seeds(topics, rank=(2, 3)):
-    """Two words of each topic, none of them its likeliest."""
+    """Two words of each topic, except the most likely one."""
     order = np.argsort(-topics[list(TRUE)], axis=1)[:, rank]
     return {f"theme {k}": [int(word) for word in words] for k, words in enumerate(order)}
 
@@ -63,7 +63,7 @@ def test_seeded_topics_have_their_number_name_and_theme(preset, seed):
     model.fit(made.X)
     assert found(model, made.topics) == TRUE
     assert model.topic_labels_[:3] == ["theme 0", "theme 1", "theme 2"]
-    # not only their words: the theme's likeliest, which was no seed
+    # beyond the seed words: the theme's most likely word is no seed
     assert tuple(made.topics[:, model.components_[:3].argmax(axis=1)].argmax(axis=0)) == TRUE
     assert model.set_topic_labels({1: "mine"}).topic_labels_[:3] == ["theme 0", "mine", "theme 2"]
 
@@ -184,10 +184,10 @@ def test_seed_words_without_occurrences_are_named(made):
         ({"tea": []}, "no words for 'tea'"),
         ({"tea": [None]}, "has None for 'tea'"),
         ({" ": ["tea"]}, "a topic without a name"),
-        ({"a": ["x"], "a ": ["y"]}, "a topic without a name of its own"),
+        ({"a": ["x"], "a ": ["y"]}, "an unnamed topic"),
         ({"a\nb": ["x"]}, "cannot be shown in a line"),
         ({str(k): [k] for k in range(10)}, "has 10 topics, but there are only 9"),
-        ({"tea": ["green"]}, "the columns of these counts have no words"),
+        ({"tea": ["green"]}, "these columns have no words"),
     ],
 )
 def test_bad_seed_mappings_are_rejected(made, given, sentence):
@@ -225,8 +225,8 @@ def test_seeded_topic_starts_from_documents_with_most_seed_words(made):
     pull = Pull(np.array([12, 13], np.int32), np.array([0, 0], np.int32), 0.1)
     seed_topics(engine, weights, engine.documents(X), 0, pull)
     gained = (weights.rows[:, :4] - before).reshape(4, 5, 4).sum(axis=1)
-    assert gained[2, 0] == pytest.approx(20, rel=1e-4)  # as much as the start, all in its group
-    assert sorted(gained.argmax(axis=0)) == [0, 1, 2, 3]  # and the others elsewhere
+    assert gained[2, 0] == pytest.approx(20, rel=1e-4)  # the weight of the start, all in its group
+    assert sorted(gained.argmax(axis=0)) == [0, 1, 2, 3]  # and none to other topics
 
 
 def test_only_seeded_topics_start_from_documents():

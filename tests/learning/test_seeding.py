@@ -1,4 +1,4 @@
-"""Topics that begin with documents far apart."""
+"""Topics initialised from distant documents."""
 
 import numpy as np
 import pytest
@@ -92,7 +92,7 @@ def test_init_documents_starts_topics_from_documents(seed):
     ]
     found = [run.transform(X).argmax(axis=1) for run in runs]
     pairs = [{(int(a), int(b)) for a, b in zip(group, each, strict=True)} for each in found]
-    # every group has its own topic, but where two documents of one group were chosen: one in six
+    # every group has a topic, unless two documents of one group were chosen: one in six
     assert sum(len(each) == 4 for each in pairs) >= 10
     assert (
         TopicModel(4, learning=Online(init="documents"), random_state=0)

@@ -1,4 +1,4 @@
-"""The rules "scvb0" and "sgrld" as users meet them: what is left out, streams, files, errors."""
+"""The rules "scvb0" and "sgrld": defaults, streams, files and errors."""
 
 import numpy as np
 import pytest
@@ -116,7 +116,7 @@ def test_engines_agree_on_sgrld(seed):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_scvb0_converges_to_a_fixed_point(seed):
-    """A stationary point of CVB0: N_kj = sum_d d_j phi_djk, phi by (N + eta) and mixtures of it."""
+    """A fixed point of CVB0: N_kj = sum_d d_j phi_djk, with phi from N + eta and its mixtures."""
     some = made(seed)[:40]
     dense = some.toarray().astype(np.float64)
     method = CVB0(burn_in=20, n_samples=5)

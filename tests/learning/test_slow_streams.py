@@ -1,4 +1,4 @@
-"""Streams that make one wait: what came is learned and committed, whatever comes next."""
+"""Slow streams: received documents are learned and committed without waiting for more."""
 
 import os
 import threading
@@ -101,7 +101,7 @@ def test_idle_stream_commits_once(tmp_path, monkeypatch):
 
 
 def test_updates_alone_close_no_batch(tmp_path):
-    """Where checkpoints go by updates what is learned does not depend on time."""
+    """With checkpoints every N updates, learning does not depend on time."""
     slow = Slow(tmp_path, [TEXTS[:25]])
     slow()
     slow.patience.cancel()

@@ -1,4 +1,4 @@
-"""Learning from streams: what may come, in which pieces, how much is held, what goes wrong."""
+"""Learning from streams: item types, batches, memory and errors."""
 
 import weakref
 from collections import Counter
@@ -68,7 +68,7 @@ def test_fit_stream_does_not_depend_on_document_format(cls):
         assert topics_of(model) == topics_of(direct)
         assert model.n_docs_seen_ == 60
         assert model.vocabulary_.words == tuple(WORDS)
-    # lists of documents are mini-batches as they are
+    # lists of documents are mini-batches
     lists = (MAPPINGS[at : at + 16] for at in range(0, 60, 16))
     model = made(cls, batch_size=7).fit_stream(lists, vocabulary=fixed())
     assert topics_of(model) == topics_of(direct)

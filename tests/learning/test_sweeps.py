@@ -1,4 +1,4 @@
-"""Closing sweeps: what they leave, what they improve, what they report."""
+"""Closing sweeps: results, improvements and reports."""
 
 import numpy as np
 import pytest
@@ -150,7 +150,7 @@ def test_interrupted_weights_stay_consistent(share):
 
     with pytest.raises(KeyboardInterrupt):
         weights.blend(share, add)
-    assert weights.sums.min() > 0  # nothing was given up
+    assert weights.sums.min() > 0  # every sweep was kept
     np.testing.assert_allclose(weights.sums, weights.rows.sum(axis=0), rtol=1e-6)
     totals = weights.scale * weights.sums + 0.3 * 5
     np.testing.assert_allclose(weights.totals, totals, rtol=1e-6)
@@ -186,7 +186,7 @@ def test_sweeps_call_the_engine_as_specified(seed):
     assert [options["counts"] for *_, options in asked] == [None, *drawn[:-1]]
     assert len({options["seed"] for *_, options in asked}) == 12
     sums = [alpha.sum() for _, alpha, _ in asked]
-    # it begins high, and may fall to 1 only as the first sweeps go on
+    # it starts high and falls to 1 during the first sweeps
     first, annealed = min(X.sum() / X.shape[0], 50.0), 0.5 * 12
     assert sums[:2] == pytest.approx([first] * 2)
     for number in (2, 4):
@@ -195,7 +195,7 @@ def test_sweeps_call_the_engine_as_specified(seed):
 
 
 def alphas(X, drawn=None, **options):
-    """Return the alpha of each sweep, and what it drew."""
+    """Return the alpha and the draws of each sweep."""
     asked, drawn = [], [] if drawn is None else drawn
 
     class Watched(CPUEngine):
@@ -278,7 +278,7 @@ def test_default_word_prior_is_chosen_by_leave_one_out(seed):
     grid = np.geomspace(1e-4, 1.0, 200)
     best = grid[np.argmax([predicts(eta) for eta in grid])]
     assert found.mean() == pytest.approx(best, rel=0.05)
-    seen = n.sum(axis=1)  # half of it is alike for all words
+    seen = n.sum(axis=1)  # half of the prior is uniform over words
     np.testing.assert_allclose(found / found.mean(), 0.5 + 0.5 * seen / seen.mean(), rtol=1e-5)
     given = model(n_sweeps=12, topic_word_prior=0.1).fit(X)
     assert given._state.weights.prior == 0.1

@@ -31,7 +31,7 @@ def test_texts_are_counted_with_the_models_own_settings(model, make):
     assert (model.transform(make(TEXTS)) == expected).all()
     assert model.infer(make(TEXTS)).theta.shape == (120, 2)
     assert model.score(make(TEXTS)) < 0
-    # "stars" is a "star" for this model, whatever the case
+    # this model stems "stars" to "star", in any case
     assert (model.transform(["STARS"]) == model.transform(["star"])).all()
 
 
@@ -90,7 +90,9 @@ def test_texts_for_a_model_without_words():
         ):
             use(["tea"])
     for source in (["tea"], pl.Series(["tea"]), read(["tea"]), stream(["tea"])):
-        with pytest.raises(InputError, match="made of words, but the columns so far have none"):
+        with pytest.raises(
+            InputError, match="a vocabulary is given, but the columns have no words"
+        ):
             model.fit_stream(source)
     assert model.n_docs_seen_ == 4
 

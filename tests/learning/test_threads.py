@@ -1,4 +1,4 @@
-"""Threads that share a model: one learns, the others read what there is between two updates."""
+"""Threads that share a model: one learns, others read between updates."""
 
 import copy
 import os
@@ -17,11 +17,11 @@ from opelda.learning._state import ReadWriteLock
 from tests.cases import cases
 
 X = generate(300, n_words=40, n_topics=3, random_state=0).X
-WAIT = 60  # seconds that something may take which takes none
+WAIT = 60  # timeout in seconds of immediate events
 
 
 class InThread:
-    """Runs something in another thread and has what became of it."""
+    """Runs a function in a thread and keeps its result or error."""
 
     def __init__(self, action):
         self.result = self.error = None
@@ -41,7 +41,7 @@ class InThread:
 
 
 class Paused:
-    """A callback that stops in the middle of learning until it is told to go on."""
+    """A callback that pauses learning until it is released."""
 
     def __init__(self):
         self.reached, self.go_on = threading.Event(), threading.Event()
@@ -99,7 +99,7 @@ def test_concurrent_mixtures_belong_to_one_update():
 
 
 def test_updates_and_readers_wait_for_each_other(monkeypatch):
-    """Else a mixture could be inferred with some of its words' topics before, some after it."""
+    """Otherwise a mixture could mix topics from before and after an update."""
     model = OnlineOPE(3, batch_size=300, random_state=0).partial_fit(X)
     inside, go_on, real = threading.Event(), threading.Event(), CPUEngine.infer
 
@@ -231,7 +231,7 @@ def test_interrupted_thread_exit_does_not_deadlock():
 
 
 def test_neither_readers_nor_writers_starve():
-    """A reader that waits goes in after one write, however soon the next one is asked for."""
+    """A waiting reader enters after one write, even if another writer waits."""
     lock, n_writes, entered = ReadWriteLock(), 0, []
 
     def read():

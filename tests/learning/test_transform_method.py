@@ -44,7 +44,7 @@ def test_scores_are_of_the_mixtures_of_transform(given, max_loss):
     assert model.score(X, n_splits=1) == pytest.approx(expected, abs=1e-5)
     found = log_predictive_probability(model, X, method=None, n_splits=1, random_state=0)
     assert float(found) == pytest.approx(expected, abs=1e-5)
-    costs = given in (None, "vb") and max_loss == 0.01  # most of these mixtures lose more
+    costs = given in (None, "vb") and max_loss == 0.01  # most of these mixtures exceed max_loss
     assert (model.score(X) != model.set_params(max_loss=None).score(X)) or not costs
 
 

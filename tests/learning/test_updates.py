@@ -1,4 +1,4 @@
-"""Updates of the topics: what the equations say, whatever is done lazily or in single precision."""
+"""Topic updates equal the equations, despite lazy scaling and single precision."""
 
 import copy
 from itertools import pairwise
@@ -44,7 +44,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::opelda.inference.TLIWarning")
 
 @pytest.fixture
 def solved(monkeypatch):
-    """What inference was asked and found, update by update."""
+    """Arguments and results of inference, per update."""
     seen, explain = [], CPUEngine._explain
 
     def record(self, weights, documents, chosen, task, wanted):
@@ -88,7 +88,7 @@ def weights(model):
 
 
 def mixtures(solution, full):
-    """What tokens' topics are weighed by, in double precision; uniform where there are none."""
+    """Mixtures that weigh the tokens, in double precision; uniform for empty documents."""
     picks = solution.picks
     if picks is not None:
         shape = (len(picks.rest), K)
@@ -105,7 +105,7 @@ def as_topics(lam, logs):
 
 
 def bounded(lam, tokens):
-    """The start counts for no more tokens than the documents have."""
+    """The start counts at most as many tokens as the documents."""
     return lam * min(1.0, tokens / lam.sum())
 
 
@@ -116,7 +116,7 @@ def expected(lam, part, theta, model, rule, t):
     beta = as_topics(lam, logs=rule != "ml" and model.inference.expects_logs)
     if rule == "ml":
         mass = part.sum(axis=1) @ theta
-        used = mass > LEAST_SHARE * mass.sum()  # the other topics stay
+        used = mass > LEAST_SHARE * mass.sum()  # unused topics keep their weights
         beta[used] = reference.ml(beta[used], part, theta[:, used], rho)
         return beta
     if rule in ("online", "scvb0"):
@@ -258,7 +258,7 @@ def test_shorter_last_batch_is_scaled_by_its_own_size(solved):
 @pytest.mark.parametrize("method", [OPE(), FW(n_iter=2), VB(), CVB0()], **NAMES)
 @pytest.mark.parametrize(("decay", "offset"), [(0.9, 1.0), (0.1, 0.0), (0.0, 0.0)])
 def test_ml_topics_stay_distributions(method, decay, offset):
-    """Also those that no document uses, which FW leaves many of."""
+    """Including unused topics, which FW produces often."""
     model = make(method, "ml", batch_size=2, decay=decay, offset=offset)
     model.set_params(n_components=20)
     for _ in range(5):

@@ -30,7 +30,7 @@ def test_checkpoints_follow_the_first_update_and_the_interval(tmp_path, every):
     learn(tmp_path, every, source())
     assert seen == [None] + [10] * 11
     assert opelda.load(tmp_path).n_docs_seen_ == 120
-    learn(tmp_path, every, BATCHES * 2)  # also of a run that goes on
+    learn(tmp_path, every, BATCHES * 2)  # also in a resumed run
     assert opelda.load(tmp_path).n_docs_seen_ == 240
 
 
@@ -52,7 +52,7 @@ def test_bad_interval_is_rejected_before_reading(tmp_path):
 
 
 def test_waiting_words_are_saved_in_the_checkpoint(tmp_path):
-    """Stopped after any item, a run ends with the bytes of one that was not; few words wait."""
+    """Stopped after any item, a run resumes with identical bytes; few words wait."""
     stream = list(generate_stream(80, batch_size=8, n_words=40, n_topics=3, new_words_per_batch=9))
 
     def run(folder, *stops):
@@ -80,7 +80,7 @@ def test_batches_of_waiting_words_make_no_update(tmp_path):
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("max_features", [200, None])
 def test_only_new_words_are_reported_despite_evictions(monkeypatch, seed, max_features):
-    """Documents in random order, words by Zipf's law; then two new words in some of them."""
+    """Zipf-distributed words in random order; two new words occur in the last documents."""
     monkeypatch.setattr(_watch, "BLOCK", 200)
     monkeypatch.setattr(_window, "MOST_DOCS", 1000)
     rng, n_docs, n_changed = np.random.default_rng(seed), 12_000, 2000

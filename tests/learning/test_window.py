@@ -1,4 +1,4 @@
-"""Streams learned by sweeps: what the window keeps, what leaves it, and what it promises."""
+"""Streams learned by sweeps: contents of the window, evictions and guarantees."""
 
 from contextlib import suppress
 from copy import deepcopy

@@ -1,4 +1,4 @@
-"""Held-out prediction and NPMI once more, in double precision, without a line of the package.
+"""Held-out prediction and NPMI in double precision, independent of the package.
 
 By hand, on matrices saved with `scipy.sparse.save_npz` and topics saved with `numpy.save`:
 

@@ -1,4 +1,4 @@
-"""Coherence against sets of documents counted by hand."""
+"""Coherence against explicit sets of documents."""
 
 import math
 from decimal import Decimal, localcontext
@@ -29,7 +29,7 @@ weights = hnp.arrays(
     st.tuples(st.integers(1, 4), st.just(7)),
     elements=st.sampled_from([0, 0.1, 0.2, 0.5]),
 )
-# words that are in no document, in few, in all
+# words of zero, few and all documents
 matrices = st.builds(
     lambda n_docs, densities, seed: (
         (np.random.default_rng(seed).random((n_docs, 7)) < densities)
@@ -42,7 +42,7 @@ matrices = st.builds(
 
 
 def by_sets(measure, words, X):
-    """Return a topic's coherence, one pair after the other."""
+    """Return a topic's coherence, pair by pair."""
     n = len(X)
     docs = {w: {d for d in range(n) if X[d][w] > 0} for w in words}
 
@@ -160,7 +160,7 @@ def test_npmi_of_known_pairs():
 
 @given(st.integers(2, 2 * 10**9), st.data())
 def test_npmi_of_very_many_documents(n_docs, data):
-    """In 60 digits, where the logarithms of shares near 1 all but cancel."""
+    """In 60 digits, because logarithms of shares near 1 nearly cancel."""
     some = st.one_of(st.integers(1, n_docs - 1), st.integers(max(1, n_docs - 9), n_docs - 1))
     both = data.draw(some)
     a = data.draw(st.integers(both, n_docs))

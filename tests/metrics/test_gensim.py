@@ -48,7 +48,7 @@ def texts_of(rng, n_docs, longest):
 @settings(max_examples=8)
 @given(seeds)
 def test_documents(measure, seed):
-    """Also for pairs that never occur together, as long as every word occurs."""
+    """Also for pairs that never co-occur, provided that every word occurs."""
     rng = np.random.default_rng(seed)
     texts = [*texts_of(rng, 40, 30), WORDS[:12], [*WORDS[12:24], *WORDS[:2]]]
     topics = np.array([rng.choice(24, 6, replace=False) for _ in range(4)])
@@ -81,7 +81,7 @@ def test_words_in_every_document(measure):
 @settings(max_examples=4)
 @given(seeds)
 def test_windows_of_other_sizes_equal_gensim(measure, seed):
-    """Documents shorter and longer than a window, words without a column in between."""
+    """Documents shorter and longer than a window, with unknown words."""
     rng = np.random.default_rng(seed)
     texts = [*texts_of(rng, 25, 170), WORDS]
     size = 110 if measure == "c_v" else 10

@@ -164,7 +164,7 @@ def test_splits_may_be_texts(texts_model):
 
 
 def test_streams_are_counted_over_the_words_of_the_model(texts_model):
-    """A stream of its own numbers the words as they come, and so others than the model."""
+    """A separate stream numbers words in order of occurrence, unlike the model."""
     others = ["zebra wine", "apple tea cup", "wine tea", "red wine cup"] * 5
     own = Vocabulary(growing=True)
     expected = coherence(texts_model, others)

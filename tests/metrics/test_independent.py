@@ -1,4 +1,4 @@
-"""The package against a computation that shares nothing with it."""
+"""The package against an independent computation."""
 
 import re
 

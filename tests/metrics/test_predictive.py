@@ -24,7 +24,7 @@ MADE = generate(60, n_words=40, n_topics=5, n_tokens=12, random_state=4)
 
 
 def by_hand(observed, held, topics, **options):
-    """Return each document's log probability and held-out mass, one word after the other."""
+    """Return each document's log probability and held-out mass, word by word."""
     theta = infer(observed, topics, **options).theta.astype(float)
     topics = np.asarray(topics)
     scores, masses = [], []

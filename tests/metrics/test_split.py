@@ -35,7 +35,7 @@ def test_sizes_and_sums(X, share, seed):
     for row, kept, taken in zip(X, observed.toarray(), held.toarray(), strict=True):
         n = int(np.ceil(row).sum())
         wanted = min(max(round(share * n), 1), n - 1) if n > 1 else 0
-        # whole tokens on one side, and the fraction of an entry on one side or the other
+        # whole tokens go to one side, the fraction of an entry to either side
         pieces = 0
         for count, a, b in zip(row, kept, taken, strict=True):
             fraction = np.float64(count) % 1

@@ -1,4 +1,4 @@
-"""Windows against cutting every one of them out."""
+"""Windows against explicit slices."""
 
 import numpy as np
 import pytest

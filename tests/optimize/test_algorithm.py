@@ -14,7 +14,7 @@ any_seed = settings(max_examples=15, deadline=None)
 
 
 def topic_terms(seed, alpha):
-    """The two terms of one document's topic mixture, with random topics and counts."""
+    """The two terms of a document's topic mixture, with random topics and counts."""
     rng = np.random.default_rng(seed)
     beta = rng.dirichlet(np.ones(WORDS), size=TOPICS)
     counts = rng.integers(1, 5, size=WORDS)
@@ -24,7 +24,7 @@ def topic_terms(seed, alpha):
 
 
 class Recorder:
-    """A domain's oracle that remembers what it was asked and what it answered."""
+    """A domain whose oracle records its directions and answers."""
 
     def __init__(self, domain):
         self.domain, self.asked, self.answered = domain, [], []
@@ -50,10 +50,10 @@ def run(seed, *, alpha=0.1, domain=None, **options):
         history_every=1,
         callback=lambda iterate: iterates.append(iterate.x),
         random_state=seed,
-        check_gradient=False,  # which asks for vertices of its own
+        check_gradient=False,  # which requests further vertices
         **options,
     )
-    # Every iterate is asked for its certificate first and then, save the last, for its step.
+    # Each iterate is evaluated for its certificate, then, except the last, for its step.
     return (g1, g2), result, iterates, recorder.asked[1::2], recorder.answered[1::2]
 
 
@@ -68,7 +68,7 @@ def recovered_picks(terms, iterates, directions, a, b):
             for name, (m, n) in options.items()
             if np.allclose(direction, m * g1.gradient(x) + n * g2.gradient(x), rtol=1e-12)
         ]
-        assert len(fits) == 1, f"step {len(picks)} is not one uniform pick away from the last"
+        assert len(fits) == 1, f"step {len(picks)} is not one uniform pick from the previous one"
         a, b = options[fits[0]]
         picks += fits
     return picks

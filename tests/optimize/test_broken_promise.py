@@ -59,7 +59,7 @@ def test_iteration_limit_is_reported():
 
 
 def test_nonconcave_function_is_reported():
-    """Between two hills; the promise of a gap is kept, and what it does not mean is said."""
+    """Between two maxima: the gap is reached, and the message states its limits."""
     hills = Term(lambda x: -((x[0] ** 2 - 1) ** 2), lambda x: [-4 * x[0] * (x[0] ** 2 - 1)])
     box = Box([-2.0], 2.0)
     with pytest.warns(UserWarning, match="f is not concave.*Compare f from several starts"):

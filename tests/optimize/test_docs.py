@@ -1,4 +1,4 @@
-"""The page runs and prints what it says; so do the examples of every public name."""
+"""The page's code and every public example print their stated output."""
 
 import contextlib
 import doctest

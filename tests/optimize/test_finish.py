@@ -74,7 +74,7 @@ def test_concave_quadratic_reaches_the_requested_gap(name, seed, n_iter, schedul
     assert result.gap <= max_gap
     if name != "oracle":
         assert domain.violation(result.x) <= 1e-9
-    # A vertex has no more than this in the direction of f', so nothing in the domain has.
+    # No vertex, and so no point of the domain, has more than this along f'.
     slope = (Q1 + Q2) @ result.x + c1 + c2
     oracle = domain if name == "oracle" else domain.oracle
     assert slope @ (oracle(slope) - result.x) <= max_gap + 1e-12
@@ -140,7 +140,7 @@ def test_mixture_proportions_match_a_peer(seed):
 @few
 @given(seed=seeds, used=st.integers(1, 8))
 def test_mixture_proportions_on_a_face_are_recovered(seed, used):
-    """By Gibbs' inequality the proportions that predict the counts are the likeliest."""
+    """By Gibbs' inequality, proportions that predict the counts maximise the likelihood."""
     truth = np.zeros(8)
     truth[:used] = np.random.default_rng(seed).dirichlet(np.full(used, 5.0))
     g1 = mixture(seed, truth)

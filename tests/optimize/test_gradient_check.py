@@ -98,7 +98,7 @@ def run(g1, g2, domain, **options):
     st.sampled_from([np.float64, np.float32]),
 )
 def test_correct_gradient_is_accepted(seed, make, name, scale, offset, start, precision):
-    """However scaled, on whatever constant, in either precision."""
+    """At any scale and offset, in either precision."""
     rng = np.random.default_rng(seed)
     inner_value, inner_gradient = make(rng)
 

@@ -67,7 +67,7 @@ def test_center_of_a_triangle_is_its_incenter(corners):
 
 
 def test_center_with_equalities_lies_in_the_middle_of_the_flat():
-    # In the flat y = 0 the slanted row x + 10 y <= 1 says no more than x <= 1.
+    # In the plane y = 0, the row x + 10 y <= 1 is equivalent to x <= 1.
     segment = Polytope([[1, 10], [-1, 0]], [1, 1], A_eq=[[0, 1]], b_eq=[0])
     np.testing.assert_allclose(segment.center(), [0, 0], atol=1e-7)
     simplex = Polytope(-np.eye(3), np.zeros(3), A_eq=np.ones((1, 3)), b_eq=[1])
