@@ -1,4 +1,4 @@
-"""Files of runs that are done: whole and of this code, or not used."""
+"""Cached runs are used only if intact and made by the same code."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""`python -m reproduction`: from a command to tables, figures and verdicts, also in two goes."""
+"""`python -m reproduction`: tables, figures and verdicts of a command, also after an interrupt."""
 
 import json
 import os

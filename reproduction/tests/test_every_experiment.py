@@ -1,4 +1,4 @@
-"""Properties of each of the experiments, their names, and what stops them before they begin."""
+"""Properties of every experiment, their names, and errors before a run."""
 
 import io
 import json

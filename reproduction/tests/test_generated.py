@@ -1,4 +1,4 @@
-"""Collections known by a name, and test documents that come split."""
+"""Generated collections by name, and test documents in given splits."""
 
 import numpy as np
 import pytest

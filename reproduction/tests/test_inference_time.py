@@ -1,4 +1,4 @@
-"""Times of inference: fair by construction."""
+"""Times of inference: equal conditions for all methods."""
 
 from collections import Counter
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Every experiment on a tiny collection: plain rows, a figure, and no verdict by a few updates."""
+"""Every experiment on a tiny collection: plain rows, a figure, and no verdict from few updates."""
 
 import json
 

@@ -212,7 +212,7 @@ def test_tli_uses_frequent_words_of_large_vocabularies(data, monkeypatch):
     def rows():
         return quality_reached(data, SETTINGS, lambda share: None, seed=0, documents=5, repeats=1)
 
-    everywhere = rows()  # without so few words
+    everywhere = rows()  # without the small vocabulary
     assert {row["vocabulary"] for row in everywhere} == {40}
     assert {row["method"] for row in everywhere if row.get("lpp") is None} == {"TLI"}
     monkeypatch.setattr(quality_module, "LEAST_WORDS", n_frequent)

@@ -1,4 +1,4 @@
-"""Every module uses what any user may, public names of the package, and its examples run."""
+"""Every module uses public names only, and its examples run."""
 
 import ast
 import doctest

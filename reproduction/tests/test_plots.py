@@ -1,4 +1,4 @@
-"""How figures look: methods can be told apart, everywhere in the same way."""
+"""Figures: distinct and consistent styles of methods."""
 
 from itertools import combinations
 

@@ -161,7 +161,7 @@ def test_how_good_twenty_is(lost, outcome, close):
         ((1.0, 30.0, 40.0), -2000.0, "not reproduced"),
         ((1.0, 30.0), -2000.0, "not reproduced"),  # half of them are not most
         ((20.0, 20.0), -2000.0, "reproduced"),
-        ((10.0, 10.0, 10.0), -20.0, "reproduced"),  # whatever f is
+        ((10.0, 10.0, 10.0), -20.0, "reproduced"),  # for any f
         ((0.0, 0.0), 0.0, "reproduced"),
     ],
 )

@@ -1,4 +1,4 @@
-"""The parts of the comparison with other systems that could be wrong without anyone noticing."""
+"""Parts of the peer comparison whose errors would go unnoticed."""
 
 import importlib
 import sys

@@ -1,4 +1,4 @@
-"""The parts of the benchmark of streams that could be wrong without anyone noticing."""
+"""Parts of the stream benchmark whose errors would go unnoticed."""
 
 import itertools
 from dataclasses import replace

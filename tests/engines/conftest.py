@@ -1,4 +1,4 @@
-"""The engines under test and how near to the reference each has to come; instruction sets."""
+"""The engines under test, their tolerances against the reference, and instruction sets."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Documents that are CuPy's: used where they are, with the mixtures of the same in host memory."""
+"""CuPy documents: used in place, with the same mixtures as documents in host memory."""
 
 from itertools import pairwise
 

@@ -1,4 +1,4 @@
-"""Documents gathered from a collection, against SciPy's own indexing; threads that are kept."""
+"""Documents gathered from a collection, against SciPy's indexing; the thread pool."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Documents, weights and topics as every engine takes them and gives them back."""
+"""Documents, weights and topics round trip through every engine."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""SGRLD: one update against the equation, its noise, and the posterior that it draws from."""
+"""SGRLD: one update against the equation, its noise, and its posterior."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Keys of documents, and the orders that follow from them: of contents alone."""
+"""Document keys and orders depend only on contents."""
 
 from fractions import Fraction
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""CCCP: it climbs, it arrives, and its inner problem is solved exactly."""
+"""CCCP: it increases f, reaches the optimum, and solves its inner problem exactly."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Certificates are true: against the definition, and against optima found by other means."""
+"""Certificates against their definition and against independently found optima."""
 
 import numpy as np
 import pytest

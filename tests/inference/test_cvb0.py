@@ -1,4 +1,4 @@
-"""CVB0 against its reference and the concave problem it solves in the long run."""
+"""CVB0 against its reference and the concave problem it converges to."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""EM: against its reference, and against what EM is known to do."""
+"""EM against its reference and known properties of EM."""
 
 import numpy as np
 import pytest

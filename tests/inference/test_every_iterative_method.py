@@ -1,4 +1,4 @@
-"""What EM, VB, CVB0, CVB, CGS and FW have in common: independence, certificates, hard inputs."""
+"""Common properties of EM, VB, CVB0, CVB, CGS and FW: independence, certificates, hard inputs."""
 
 import numpy as np
 import pytest

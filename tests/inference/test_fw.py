@@ -1,4 +1,4 @@
-"""FW against its reference, its rate and the best likelihood there is."""
+"""FW against its reference, its rate and the maximum likelihood."""
 
 import numpy as np
 import pytest

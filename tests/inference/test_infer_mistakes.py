@@ -1,4 +1,4 @@
-"""What `infer` says of documents, topics and options that it cannot take."""
+"""Errors of `infer` about documents, topics and options."""
 
 import numpy as np
 import pytest

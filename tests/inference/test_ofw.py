@@ -1,4 +1,4 @@
-"""OFW: the step it takes, the tokens it draws, and where it ends."""
+"""OFW: its steps, sampled tokens and result."""
 
 import numpy as np
 import pytest

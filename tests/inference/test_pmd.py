@@ -1,4 +1,4 @@
-"""PMD: its densities are right, and so is its mean."""
+"""PMD: densities and posterior mean."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""SMM: it is the averaged surrogate it says it is, and it approaches stationary points."""
+"""SMM: the averaged surrogate, and convergence to stationary points."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Small jobs drawn by number, each done in one of two ways that must agree to the last byte.
+"""Small generated jobs, each run in two ways that must give identical bytes.
 
 python -m tests.learning.identity WAY FIRST LAST prints a digest of each job.
 """

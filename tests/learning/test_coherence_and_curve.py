@@ -1,4 +1,4 @@
-"""What `fit` and streams note of how good topics are: their coherence, and a learning curve."""
+"""Topic quality recorded by `fit` and streams: coherence and a learning curve."""
 
 from dataclasses import replace
 

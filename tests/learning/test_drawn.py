@@ -1,4 +1,4 @@
-"""What watching sees of new documents, against the same in plain loops."""
+"""Statistics of new documents for the watch, against plain loops."""
 
 import numpy as np
 import pytest

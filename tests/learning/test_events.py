@@ -1,4 +1,4 @@
-"""Events of streams whose changes are known, and the history that they are kept with."""
+"""Events of streams with known changes, and the stored history."""
 
 import copy
 import json

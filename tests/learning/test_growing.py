@@ -1,4 +1,4 @@
-"""Words that come and go while a model learns: its topics, its counts, its memory."""
+"""Vocabularies that grow and shrink while a model learns: topics, counts, memory."""
 
 from functools import partial
 

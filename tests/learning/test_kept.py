@@ -1,4 +1,4 @@
-"""Documents with their tokens' topics: joined, divided, and without words that are forgotten."""
+"""Documents with token topics: joined, split, and without evicted words."""
 
 import numpy as np
 from hypothesis import given

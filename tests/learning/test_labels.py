@@ -1,4 +1,4 @@
-"""Labels that people give topics: kept with the model, shown everywhere, never believed."""
+"""Topic labels: stored with the model, shown everywhere, treated as untrusted input."""
 
 import copy
 import pickle

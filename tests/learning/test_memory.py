@@ -1,4 +1,4 @@
-"""What learning holds: the model and one mini-batch, however long the stream is."""
+"""Learning holds the model and one mini-batch, for streams of any length."""
 
 import subprocess
 import sys

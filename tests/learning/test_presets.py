@@ -1,4 +1,4 @@
-"""Presets: the one place for settings that the user does not give."""
+"""Presets decide the settings that the user omits."""
 
 from inspect import signature
 

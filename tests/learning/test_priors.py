@@ -1,4 +1,4 @@
-"""Priors of every shape, and parameters that cannot be used."""
+"""Priors of every shape, and bad parameters."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Themes that are new in a stream, and the topics that become theirs."""
+"""New themes in a stream, and the topics assigned to them."""
 
 import itertools
 

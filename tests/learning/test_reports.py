@@ -1,4 +1,4 @@
-"""What learners tell their callbacks."""
+"""Reports to callbacks."""
 
 from time import perf_counter
 

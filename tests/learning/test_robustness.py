@@ -1,4 +1,4 @@
-"""Interruptions, mistakes and extremes leave a model that can be used."""
+"""Interrupts, errors and extreme inputs leave a usable model."""
 
 import os
 import warnings

@@ -1,4 +1,4 @@
-"""`n_runs`: the run most like the others is kept, and how far its topics come again in them."""
+"""`n_runs`: the most central run is kept, with the stability of its topics."""
 
 import numpy as np
 import pytest

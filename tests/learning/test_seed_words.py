@@ -1,4 +1,4 @@
-"""Topics of the user's own: they keep number, name and theme however they are learned."""
+"""Seeded topics keep their number, name and theme under every way of learning."""
 
 import numpy as np
 import pandas as pd

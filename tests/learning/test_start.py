@@ -1,4 +1,4 @@
-"""The random start: enough to tell topics apart, never more than the documents have."""
+"""The random start distinguishes topics and weighs at most as much as the documents."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Models that know their words: they take texts, and corpora counted over other words."""
+"""Models with a vocabulary accept texts, and corpora with other vocabularies."""
 
 from collections import Counter
 from pathlib import Path

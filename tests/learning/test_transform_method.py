@@ -1,4 +1,4 @@
-"""How a learned model infers mixtures, chosen apart from how it learned."""
+"""The method of `transform`, chosen independently of the learning method."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Watching a stream while it is learned from: early checkpoints, and what its reports say."""
+"""Streams while they are learned: early checkpoints, waiting words and events."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Coherence as gensim measures it, over documents and over windows."""
+"""Coherence equals gensim's, over documents and windows."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What measures say of models, topics and documents that they cannot take."""
+"""Errors of measures about models, topics and documents."""
 
 import warnings
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""Topics as arrays, Topics and fitted models: the same measures of the same topics."""
+"""Arrays, Topics and fitted models give equal measures for equal topics."""
 
 from types import SimpleNamespace
 

@@ -1,4 +1,4 @@
-"""Matching of topics against trying everything, and agreement of models."""
+"""Topic matching against brute force, and agreement of models."""
 
 import math
 from itertools import combinations, permutations

@@ -1,4 +1,4 @@
-"""Log predictive probability against sums over documents, words and topics written out."""
+"""Log predictive probability against explicit sums over documents, words and topics."""
 
 import math
 from fractions import Fraction

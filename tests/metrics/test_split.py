@@ -1,4 +1,4 @@
-"""Splitting tokens: exact sizes, exact sums, and every choice equally likely."""
+"""Splitting tokens: exact sizes, exact sums, uniform choices."""
 
 from collections import Counter
 from itertools import combinations

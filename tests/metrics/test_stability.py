@@ -1,4 +1,4 @@
-"""Spread over seeds against runs of inference one by one."""
+"""Spread over seeds against single runs of inference."""
 
 import statistics
 

@@ -1,4 +1,4 @@
-"""The steps of `maximize` are those of Algorithm 1, seen from outside through its oracle."""
+"""The steps of `maximize` equal those of Algorithm 1, observed through its oracle."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Where `max_gap` is not kept, or means less than the user may think, a warning says so."""
+"""Warnings where `max_gap` is missed or bounds less than the user may expect."""
 
 import warnings
 

@@ -1,4 +1,4 @@
-"""What `maximize` promises of its point: the certificate holds and the domain is kept."""
+"""The result of `maximize`: a valid certificate and a feasible point."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Bad input gets one sentence that names the thing, the place and the remedy."""
+"""Errors name the object, the place and the remedy in one sentence."""
 
 import numpy as np
 import pytest

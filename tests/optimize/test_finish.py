@@ -1,4 +1,4 @@
-"""The promise of `max_gap`: a concave problem is solved to the accuracy that the user states."""
+"""`max_gap` solves a concave problem to the requested accuracy."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""A gradient of the wrong sign or scale is refused, and never one that is right."""
+"""Gradients of wrong sign or scale are rejected; correct gradients are accepted."""
 
 import re
 

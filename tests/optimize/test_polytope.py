@@ -1,4 +1,4 @@
-"""General polytopes, against enumerated vertices and school geometry."""
+"""General polytopes against enumerated vertices and plane geometry."""
 
 from itertools import combinations, product
 

@@ -1,4 +1,4 @@
-"""What `maximize` promises of its run: seeds, history, stopping, and its manners with callables."""
+"""What `maximize` promises of its run: seeds, history, stopping and calls of user functions."""
 
 import numpy as np
 import pytest

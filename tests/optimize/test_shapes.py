@@ -1,4 +1,4 @@
-"""The domains with a formula, against linear programs over their written-out constraints."""
+"""Domains with formulas against linear programs over explicit constraints."""
 
 from itertools import product
 
