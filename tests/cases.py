@@ -35,7 +35,7 @@ def cases(names, rows, ids=None):
 
     def decorate(test):
         @functools.wraps(test)
-        def run(**fixtures):
+        def run(*instance, **fixtures):
             for number, (row, label) in enumerate(zip(rows, labels, strict=True)):
                 with ExitStack() as stack:
                     own = {
@@ -43,7 +43,7 @@ def cases(names, rows, ids=None):
                         for name, value in fixtures.items()
                     }
                     try:
-                        test(**own, **dict(zip(names, row, strict=True)))
+                        test(*instance, **own, **dict(zip(names, row, strict=True)))
                     except BaseException as error:  # pytest.fail raises a BaseException
                         error.add_note(f"in row {number}, {', '.join(names)}: {label}")
                         raise

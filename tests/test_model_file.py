@@ -52,9 +52,10 @@ def same(a, b):
 
 
 QUICK = {
-    "hamcmc": {"n_iter": 20, "burn_in": 5},
-    "tli": {"n_iter": 10},
-    **{name: {"n_iter": 5} for name in ("ofw", "pmd", "smm")},
+    "hamcmc": {"n_iter": 5, "burn_in": 2},
+    "pmd": {"n_iter": 2, "n_particles": 5},
+    "tli": {"n_iter": 5},
+    **{name: {"n_iter": 3} for name in ("cccp", "ofw", "smm")},
 }
 KINDS = {
     **{name: made(cls).fit(X[:30]) for name, cls in LEARNERS.items()},

@@ -11,6 +11,7 @@ from sklearn.base import clone
 from opelda.errors import InputError
 from opelda.inference import Inference, Method, infer
 from opelda.inference._method import Document
+from tests.cases import cases
 
 
 def corpus(seed: int, n_docs: int, n_topics: int, n_words: int, n_tokens: int, alpha: float = 0.5):
@@ -109,7 +110,7 @@ class Contract:
     def infer(self, X: Any, topics: Any, prior: Any = None, seed: int = 0) -> Inference:
         return infer(X, topics, doc_topic_prior=prior, method=self.method, random_state=seed)
 
-    @pytest.mark.parametrize("edge", EDGES)
+    @cases("edge", EDGES)
     def test_mixtures_are_distributions_with_certificates(self, edge: str) -> None:
         result = self.infer(*EDGES[edge])
         assert np.isfinite(result.theta).all()
