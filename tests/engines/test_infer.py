@@ -221,7 +221,7 @@ def test_mixture_depends_only_on_the_document(engine, method):
 
 @every_method
 def test_fewer_requested_results_do_not_change_the_others(engine, method):
-    X, beta, alpha = made(8)
+    X, beta, alpha = made(8, n_docs=8)
     task, topics, documents = (
         make_task(7, method, alpha),
         engine.topics(beta),

@@ -70,8 +70,8 @@ def test_loss_decreases_at_the_proven_rate(make_problem, best_mixture, seed):
     for n_iter in (1, 4, 16, 64, 256):
         result = infer(X, topics, method=FW(n_iter=n_iter, step="textbook"))
         loss = best - result.log_likelihood
-        assert (loss >= -1e-6 * abs(best)).all(), n_iter
-        assert (loss <= 2 * curvature / (n_iter + 2)).all(), n_iter
+        assert (loss >= -1e-6 * abs(best)).all(), f"n_iter={n_iter}"
+        assert (loss <= 2 * curvature / (n_iter + 2)).all(), f"n_iter={n_iter}"
 
 
 @pytest.mark.parametrize("seed", range(1))

@@ -83,7 +83,7 @@ def test_kernel_equals_reference(method, seed, alpha, n_topics, n_tokens, p):
 
 @pytest.mark.parametrize("seed", range(1))
 def test_kernel_equals_reference_on_most_documents_of_an_ordinary_corpus(seed):
-    X, topics = corpus(seed, n_docs=300, n_words=400, n_topics=40, n_tokens=70)
+    X, topics = corpus(seed, n_docs=200, n_words=400, n_topics=40, n_tokens=70)
     fast = infer(X, topics, random_state=seed)
     slow = infer(X, topics, random_state=seed, engine="reference")
     assert (np.abs(fast.theta - slow.theta).max(axis=1) <= 1e-5).mean() > 0.98

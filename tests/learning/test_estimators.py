@@ -30,7 +30,7 @@ OTHERS = [
     OnlineCGS(),
     OnlineOPE(transform_method="same"),
     TopicModel(preset="paper"),
-    TopicModel(transform_method="same"),
+    TopicModel(preset="fast", transform_method="same"),
     TopicModel(preset="paper", inference=FW(n_iter=20), learning="ml"),
     TopicModel(preset="paper", inference="cvb", learning="streaming"),
     TopicModel(preset="paper", learning="scvb0"),
