@@ -225,7 +225,7 @@ def stream(
 
 
 def mini_batches(
-    source: Iterable[Any] | DocumentStream,
+    source: Iterable[Any] | DocumentStream | PathLike[str],
     *,
     batch_size: int,
     vocabulary: Vocabulary | None = None,
@@ -237,11 +237,11 @@ def mini_batches(
 ) -> Iterator[MiniBatch]:
     """Yield mini-batches of counts from a source of documents or matrices.
 
-    The source is a stream, a corpus, a column or data frame of texts, or an iterable of documents,
-    or of whole mini-batches: matrices of counts, or lists of documents other than texts. It is read
-    no further than the current batch. `position` is a position in the source (by ``seek``, by the
-    content of items) or a number of items; `max_wait` and `meanwhile` are those of
-    `Stream.wait_at_most`. Without `by_content`, positions are numbers of items, not hashed.
+    The source is a stream, a `pathlib.Path`, a corpus, a column or data frame of texts, or an
+    iterable of documents, or of whole mini-batches: matrices of counts, or lists of documents other
+    than texts. It is read no further than the current batch. `position` is a position in the source
+    (by ``seek``, by the content of items) or a number of items; `max_wait` and `meanwhile` are
+    those of `Stream.wait_at_most`. Without `by_content`, positions are numbers of items.
 
     >>> source = [{"tea": 2}, {"cup": 1}, {"pot": 1, "tea": 1}]
     >>> vocabulary = Vocabulary(growing=True)
@@ -254,12 +254,12 @@ def mini_batches(
     if n_words is not None and vocabulary is None:
         n_words = whole("n_words", n_words)
     is_column_of_texts = (is_table(source) or is_column(source)) and are_documents(source)
-    if isinstance(source, Corpus) or is_column_of_texts:
+    if isinstance(source, Corpus | PathLike) or is_column_of_texts:
         source = stream(source, batch_size=batch_size, vocabulary=vocabulary)
-    elif isinstance(source, str | bytes | PathLike | Mapping) or is_matrix(source):
+    elif isinstance(source, str | bytes | Mapping) or is_matrix(source):
         raise InputError(
             f"must be an iterable of documents or matrices, got one {type(source).__name__}; give "
-            "[it], or the documents of a file by opelda.corpus.stream(path).",
+            "[it], or pathlib.Path(it) for the documents of a file.",
             "source",
         )
     elif not isinstance(source, DocumentStream):

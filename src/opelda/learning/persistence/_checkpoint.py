@@ -5,7 +5,6 @@ import json
 import os
 import stat
 import time
-from collections.abc import Iterable
 from contextlib import suppress
 from os import PathLike
 from pathlib import Path
@@ -35,7 +34,7 @@ class Checkpoint:
     A source that can seek makes its own positions; `corpus.mini_batches` makes all others.
     """
 
-    def __init__(self, folder: str | PathLike[str], source: Iterable[Any], every: Every) -> None:
+    def __init__(self, folder: str | PathLike[str], source: Any, every: Every) -> None:
         self.folder = _store.as_path(folder, "checkpoint")
         self.path = self.folder / CHECKPOINT_FILE
         self._seeks = isinstance(source, Seekable)

@@ -38,7 +38,7 @@ class LearnsStreams(ShowsTopics):
     @learns_alone
     def fit_stream(
         self,
-        source: Iterable[Any],
+        source: Iterable[Any] | PathLike[str],
         *,
         vocabulary: Vocabulary | None = None,
         validation: Any = None,
@@ -50,11 +50,11 @@ class LearnsStreams(ShowsTopics):
 
         Parameters
         ----------
-        source : iterable
+        source : iterable or pathlib.Path
             Mini-batches (matrices of counts, or lists of documents that are not texts), one update
             each; documents (texts, sequences of words, mappings from word to count), gathered into
-            mini-batches of `batch_size`; a column or data frame of texts, a corpus, or
-            `opelda.corpus.stream`. A list of strings is one document.
+            mini-batches of `batch_size`; a column or data frame of texts, a corpus, the path of a
+            file or folder, or `opelda.corpus.stream`. A list of strings is one document.
         vocabulary : Vocabulary, optional
             The words of the columns, which the model copies to `vocabulary_`. By default the
             source's own, else a vocabulary that grows to 100,000 words, then evicts rare, stale
