@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from opelda.inference import Topics, infer
-from opelda.metrics import effective_topics, mixture_sparsity
+from opelda.metrics import effective_topics
 from reproduction.data import Data
 from reproduction.experiment import Report
 from reproduction.learners import (
@@ -67,7 +67,7 @@ def infer_with(
             "updates": model.n_batch_iter_,
             "seconds": times[number][0],
             "effective_topics": float(effective_topics(theta).mean()),
-            "sparsity": float(mixture_sparsity(theta).mean()),
+            "sparsity": float((theta < 0.01).mean()),
             **predicted(topics, data, **options),
         }
         rows.append(_row(data, part="inference", method=name, p=p, seed=seed, **found))

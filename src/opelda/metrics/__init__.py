@@ -3,7 +3,7 @@
 from opelda.metrics._coherence import coherence, windows
 from opelda.metrics._matching import match_topics, topic_stability
 from opelda.metrics._mixture_measures import InferenceSpread as InferenceSpread
-from opelda.metrics._mixture_measures import effective_topics, inference_spread, mixture_sparsity
+from opelda.metrics._mixture_measures import effective_topics, inference_spread
 from opelda.metrics._predictive import PredictiveProbability as PredictiveProbability
 from opelda.metrics._predictive import log_predictive_probability, predict_held_out, split_tokens
 from opelda.metrics._top_words import topic_diversity, topic_exclusivity
@@ -14,7 +14,6 @@ __all__ = [
     "inference_spread",
     "log_predictive_probability",
     "match_topics",
-    "mixture_sparsity",
     "predict_held_out",
     "split_tokens",
     "topic_diversity",

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import entr
 
-from opelda._validation import number, seed, whole
+from opelda._validation import seed, whole
 from opelda.engines import Engine
 from opelda.errors import InputError
 from opelda.inference import Method, infer
@@ -31,26 +31,6 @@ def effective_topics(theta: ArrayLike) -> NDArray[np.float64]:
     shares = _shares(theta)
     topics: NDArray[np.float64] = np.exp(entr(shares).sum(axis=1))
     return np.clip(topics, 1.0, shares.shape[1])  # rounding may step over either end
-
-
-def mixture_sparsity(theta: ArrayLike, threshold: float = 0.01) -> NDArray[np.float64]:
-    """Return the share of topics below a threshold, for each document.
-
-    Parameters
-    ----------
-    theta : array (D, K)
-        As for `effective_topics`.
-    threshold : float
-        The least share of the document that counts, above 0 and at most 1.
-
-    Examples
-    --------
-    >>> mixture_sparsity([[0.99, 0.005, 0.005, 0.0], [0.25, 0.25, 0.25, 0.25]])
-    array([0.75, 0.  ])
-    """
-    least = number("threshold", threshold, 0.0, 1.0, above=True)
-    sparsity: NDArray[np.float64] = (_shares(theta) < least).mean(axis=1)
-    return sparsity
 
 
 def _shares(theta: Any) -> NDArray[np.float64]:
