@@ -9,9 +9,13 @@ Examples
 >>> texts = ["the cat sat", "the dog sat", "a cow and a dog"]
 >>> [batch.X.shape for batch in stream(texts, batch_size=2, vocabulary=vocabulary)]
 [(2, 3), (1, 4)]
+>>> from opelda.corpus import ABSTRACTS
+>>> read(ABSTRACTS, limit=1_000, metadata="auto").metadata.columns
+['date', 'category']
 """
 
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -39,7 +43,14 @@ _LAZY = {
     "text": ("Tokenizer", "stop_words_from"),
 }
 
+ABSTRACTS = Path(__file__).parent / "arxiv" / "abstracts.jsonl.xz"
+"""The file of 4,000 abstracts from arXiv that opelda brings along, public domain (CC0).
+
+JSON Lines with the keys id, date, category (ten of them), title and text, in random order.
+"""
+
 __all__ = [
+    "ABSTRACTS",
     "NOTHING",
     "Corpus",
     "Tokenizer",
