@@ -1,6 +1,6 @@
-"""Topics of your own beside those that the documents bring: share of each theme by section.
+"""Topics of your own beside those that the documents bring: share of each theme by category.
 
-    python examples/seeded_topics.py articles.jsonl section files=path,file arrays=array,shape
+    python examples/seeded_topics.py articles.jsonl category sky=stars,galaxy markets=stock,price
 
 Each theme is a name and some of its words.
 """

@@ -3,6 +3,7 @@
 import contextlib
 import io
 import json
+import lzma
 import os
 import re
 import shlex
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from opelda.cli import main
-from opelda.cli.commands._docstrings import docstrings
+from opelda.corpus import ABSTRACTS
 
 ROOT = Path(__file__).parent.parent
 FIRST = ("README.md", "docs/tutorial.md")
@@ -38,26 +39,16 @@ PRINTED = re.compile(r"^ *print\(.*\)  # (.+)$", re.MULTILINE)
 
 @pytest.fixture(scope="module")
 def documents():
-    found = docstrings(700)
-    return [
-        {
-            "id": name,
-            "text": text,
-            "date": f"{2001 + number % 9}-05-17",
-            "section": name.split(".")[0],
-        }
-        for number, (name, text) in enumerate(found.items())
-    ]
+    return lzma.decompress(ABSTRACTS.read_bytes()).decode().splitlines(keepends=True)[:800]
 
 
 @pytest.fixture
 def folder(documents, tmp_path, monkeypatch):
     """A folder with the files that the pages talk of."""
     for name, part in (("articles.jsonl", documents[:-200]), ("new.jsonl", documents[-200:])):
-        lines = "".join(json.dumps(document) + "\n" for document in part)
-        (tmp_path / name).write_text(lines)
-    texts = (" ".join(document["text"].split()) for document in documents[-200:])
-    (tmp_path / "new.txt").write_text("".join(text + "\n" for text in texts))
+        (tmp_path / name).write_text("".join(part), encoding="utf-8")
+    texts = (json.loads(document)["text"] + "\n" for document in documents[-200:])
+    (tmp_path / "new.txt").write_text("".join(texts), encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -1,6 +1,7 @@
 """The scripts and notebooks of examples/ that use opelda run, each as it says."""
 
 import json
+import lzma
 import re
 import subprocess
 import sys
@@ -8,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from opelda.cli.commands._docstrings import docstrings
+from opelda.corpus import ABSTRACTS
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
@@ -16,11 +17,8 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("examples")
-    with open(folder / "articles.jsonl", "w") as file:
-        for number, (name, text) in enumerate(docstrings(500).items()):
-            date, section = f"{2001 + number % 9}-05-17", name.split(".")[0]
-            record = {"id": name, "text": text, "date": date, "section": section}
-            file.write(json.dumps(record) + "\n")
+    lines = lzma.decompress(ABSTRACTS.read_bytes()).splitlines(keepends=True)
+    (folder / "articles.jsonl").write_bytes(b"".join(lines[:500]))
     return folder
 
 
@@ -61,10 +59,10 @@ def test_choosing(folder):
 
 
 def test_seeds(folder):
-    seeds = ("files=path,file,directory", "arrays=array,shape")
-    said = run(folder, "seeded_topics.py", "articles.jsonl", "section", *seeds)
-    assert said.startswith("files: ")
-    assert "\narrays: " in said
+    seeds = ("sky=stars,galaxy,planets", "markets=stock,price")
+    said = run(folder, "seeded_topics.py", "articles.jsonl", "category", *seeds)
+    assert said.startswith("sky: ")
+    assert "\nmarkets: " in said
 
 
 NOTEBOOKS = sorted(EXAMPLES.glob("*.ipynb"))

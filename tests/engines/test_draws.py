@@ -5,8 +5,7 @@ import pytest
 from scipy import sparse
 from scipy.stats import chi2
 
-from opelda.cli.commands._docstrings import docstrings
-from opelda.corpus import generate, read
+from opelda.corpus import ABSTRACTS, generate, read
 from opelda.engines import CPUEngine
 
 from .tokens_made import by_document, cells_of, tokens_of
@@ -87,8 +86,8 @@ def test_every_token_is_drawn_from_its_conditional(n_topics, prior, heavy, seed)
 
 @pytest.mark.parametrize("seed", range(1))
 @pytest.mark.parametrize("n_topics", [20, 100])
-def test_tokens_of_docstrings_are_drawn_from_their_conditional(n_topics, seed):
-    X = sparse.csr_array(read(list(docstrings(250).values()), min_df=2).X.astype(np.float32))
+def test_tokens_of_abstracts_are_drawn_from_their_conditional(n_topics, seed):
+    X = sparse.csr_array(read(ABSTRACTS, limit=250, min_df=2).X.astype(np.float32))
     rng = np.random.default_rng(seed)
     alpha = np.full(n_topics, 2.0 / n_topics)
     drawn = swept(X, n_topics, alpha, 0.1, seed)
