@@ -39,7 +39,7 @@ PRINTED = re.compile(r"^ *print\(.*\)  # (.+)$", re.MULTILINE)
 
 @pytest.fixture(scope="module")
 def documents():
-    return lzma.decompress(ABSTRACTS.read_bytes()).decode().splitlines(keepends=True)[:800]
+    return lzma.decompress(ABSTRACTS.read_bytes()).decode().splitlines(keepends=True)[:700]
 
 
 @pytest.fixture
