@@ -241,7 +241,7 @@ def test_sweep_rejects_other_arguments(tmp_path, monkeypatch):
         ({}, {"a": {1: 2}}, "keys must be strings"),
         ({}, {"a": {1}}, "cannot be written as JSON: .*set"),
         ({}, {"a": "\ud800"}, "surrogates"),
-        ({}, {"a": "x" * 10**7}, "move large values to an array"),
+        ({}, {"a": "x" * 10**7}, "put what is large into an array"),
         ({"a": np.zeros(1, "f2")}, {}, "'a' has type float16"),
         ({"a": np.array([None])}, {}, "'a' has type object"),
     ],

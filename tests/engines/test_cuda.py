@@ -207,7 +207,7 @@ def test_methods_without_a_gpu_kernel_run_on_the_host_and_log_once(engine, caplo
     assert same_bytes(found[0], found[1])
     assert np.allclose(found[0].theta, found[2].theta)
     assert [record.message for record in caplog.records] == [
-        "CGS with these settings has no GPU kernel: the CPU infers the mixtures."
+        "CGS as it is set has no kernel on the GPU: the processor infers these mixtures."
     ]
 
 

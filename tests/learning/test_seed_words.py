@@ -184,10 +184,10 @@ def test_seed_words_without_occurrences_are_named(made):
         ({"tea": []}, "no words for 'tea'"),
         ({"tea": [None]}, "has None for 'tea'"),
         ({" ": ["tea"]}, "a topic without a name"),
-        ({"a": ["x"], "a ": ["y"]}, "an unnamed topic"),
+        ({"a": ["x"], "a ": ["y"]}, "a topic without a name of its own"),
         ({"a\nb": ["x"]}, "cannot be shown in a line"),
         ({str(k): [k] for k in range(10)}, "has 10 topics, but there are only 9"),
-        ({"tea": ["green"]}, "these columns have no words"),
+        ({"tea": ["green"]}, "the columns of these counts have no words"),
     ],
 )
 def test_bad_seed_mappings_are_rejected(made, given, sentence):
