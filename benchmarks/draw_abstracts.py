@@ -3,7 +3,7 @@
     python benchmarks/draw_abstracts.py abstracts-250k.parquet
 
 The table has the columns id, date, category, title and abstract. 400 papers of each of ten fields
-are drawn at random, of every year as many as there are, up to the same number.
+are drawn at random, with the same number per year, or all papers of a year with fewer.
 """
 
 import json
@@ -27,7 +27,7 @@ PER_FIELD, SHORTEST = 400, 200  # shorter abstracts are notices of withdrawal, m
 
 def papers(source: str) -> list[dict[str, Any]]:
     """Return the papers of the fields in the order of their ids."""
-    # arXiv divided astro-ph into subjects in 2009, the others before or never
+    # arXiv divided astro-ph into subjects in 2009, other archives earlier or never
     field = pl.col("category").str.replace(r"^astro-ph\..*", "astro-ph")
     flat = [
         pl.col(name).str.replace_all(r"\s+", " ").str.strip_chars().alias(alias)
