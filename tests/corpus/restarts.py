@@ -1,6 +1,6 @@
-"""Help for the tests of restarts: a table of them, a learner that is killed, pipes, a clock.
+"""Helpers for restart tests: the table of tests, a killed learner, pipes and a clock.
 
-Every document is one word of its own, so that what was learned says which documents were.
+Every document is one unique word, so that the learned words identify the learned documents.
 """
 
 import io
@@ -14,7 +14,7 @@ WORDS = Vocabulary([f"w{i}" for i in range(400)])
 
 
 class Rows(dict):
-    """Tests by the names of rows of the table in docs/streams.md."""
+    """Tests, keyed by rows of the table in docs/streams.md."""
 
     def __call__(self, name):
         return lambda test: self.setdefault(name, test)
@@ -25,7 +25,7 @@ def lines(first, after):
 
 
 class Once(io.RawIOBase):
-    """A pipe: it cannot go back."""
+    """A pipe, which cannot seek."""
 
     def __init__(self, text):
         self.file = io.BytesIO(text.encode() if isinstance(text, str) else text)
@@ -38,7 +38,7 @@ class Once(io.RawIOBase):
 
 
 class Clock:
-    """Time that passes by sleeping alone; things may happen meanwhile."""
+    """A clock that advances during sleeps only, and runs events at their times."""
 
     def __init__(self):
         self.now, self.events = 0.0, []
@@ -57,14 +57,14 @@ class Clock:
 
 
 def waiting(source, seconds, **options):
-    """Open a source whose documents wait so long at most."""
+    """Open a source whose batches close after `seconds`."""
     opened = stream(source, **{"batch_size": SIZE, "vocabulary": WORDS, "n_jobs": 1} | options)
     opened.wait_at_most(seconds)
     return opened
 
 
 class Learner:
-    """Learns as a process does: it is killed, begins again with the position, and goes on."""
+    """A learner that is killed and resumes from its last position."""
 
     def __init__(self, folder):
         self.folder, self.path = folder, folder / "log"
@@ -78,7 +78,7 @@ class Learner:
         return path
 
     def run(self, source=None, n_batches=None, **options):
-        """Begin, learn so many batches, and end; all that there are if none is named."""
+        """Start, learn `n_batches` batches (None: all), and stop."""
         source = stream(
             self.path if source is None else source,
             **{"batch_size": SIZE, "vocabulary": WORDS, "n_jobs": 1} | options,
@@ -94,13 +94,13 @@ class Learner:
         return self
 
     def follow(self):
-        """Begin to follow the file; return what gives its batches."""
+        """Follow the file; return an iterator of batches."""
         source = stream(self.path, batch_size=SIZE, vocabulary=WORDS, follow=True, n_jobs=1)
         source.seek(self.position)
         return iter(source)
 
     def has(self, *numbers, same=True):
-        """Check that these documents were learned, each once; in full batches if it is the same."""
+        """Check that each document was learned once; with `same`, in full batches and in order."""
         expected = [i for part in numbers for i in part]
         learned = [i for batch in self.batches for i in batch]
         assert sorted(learned) == sorted(expected)

@@ -1,4 +1,4 @@
-"""Mini-batches: any source, cut anywhere, goes on as if it had not been."""
+"""Mini-batches: any source resumes from any position."""
 
 import json
 
@@ -13,6 +13,7 @@ from scipy import sparse
 
 from opelda.corpus import Vocabulary, mini_batches, read, stream
 from opelda.errors import InputError
+from tests.cases import cases
 
 words = st.sampled_from([f"w{i}" for i in range(9)])
 mappings = st.dictionaries(words, st.sampled_from([0, 1, 2.5]), max_size=4)
@@ -29,7 +30,7 @@ sources = st.lists(st.one_of(documents, documents, lists, matrices), max_size=14
 
 
 class Seekable:
-    """A source that finds its own positions: here, letters."""
+    """A source with its own positions: letters."""
 
     def __init__(self, items):
         self.items = items
@@ -40,7 +41,9 @@ class Seekable:
 
     def __iter__(self):
         while (at := ord(self.position["at"]) - ord("a")) < len(self.items):
-            self.position["at"] = chr(ord("a") + at + 1)  # in place: positions given out must stay
+            self.position["at"] = chr(
+                ord("a") + at + 1
+            )  # in place: earlier positions must not change
             yield self.items[at]
 
 
@@ -56,7 +59,7 @@ def same(left, right):
 
 
 @given(sources, st.integers(1, 4), st.sampled_from([None, 3, 5]), st.booleans(), st.booleans())
-def test_going_on_anywhere(items, batch_size, max_features, growing, seekable):
+def test_batches_resume_from_every_position(items, batch_size, max_features, growing, seekable):
     vocabulary = Vocabulary(["w0"], growing=growing, max_features=max_features)
     kind = Seekable if seekable else iter
     whole, copies = [], [vocabulary.copy()]
@@ -72,8 +75,8 @@ def test_going_on_anywhere(items, batch_size, max_features, growing, seekable):
 
 
 @given(sources, st.integers(1, 4))
-def test_nothing_is_lost_or_invented(items, batch_size):
-    """Against counting everything at once with the vocabulary that comes out at the end."""
+def test_every_token_is_counted_once(items, batch_size):
+    """Against counting all items at once with the final vocabulary."""
     vocabulary = Vocabulary(growing=True)
     batches = list(mini_batches(items, batch_size=batch_size, vocabulary=vocabulary))
     total = sum(batch.X.sum(dtype=np.float64) + batch.n_unknown_tokens for batch in batches)
@@ -98,7 +101,7 @@ def test_nothing_is_lost_or_invented(items, batch_size):
         assert (batch.X.data > 0).all()
 
 
-def test_where_batches_end():
+def test_batches_end_at_matrices_and_lists():
     items = ["aa", "bb", "cc", np.ones((2, 1)), [["dd"], {"ee": 1}], ("ff", "gg"), {"hh": 2}, []]
     batches = list(mini_batches(items, batch_size=2, vocabulary=Vocabulary(growing=True)))
     assert [batch.X.shape[0] for batch in batches] == [2, 1, 2, 2, 2, 1]
@@ -106,7 +109,7 @@ def test_where_batches_end():
     assert [batch.change is None for batch in batches] == [False, False, True, False, False, False]
 
 
-def test_reads_no_further_than_the_batch_being_made():
+def test_source_is_read_no_further_than_the_current_batch():
     taken = []
 
     def source():
@@ -121,7 +124,7 @@ def test_reads_no_further_than_the_batch_being_made():
         assert len(taken) == n
 
 
-def test_the_vocabulary_learns_with_the_batch_and_not_before():
+def test_vocabulary_grows_with_each_batch():
     vocabulary = Vocabulary(growing=True)
     batches = mini_batches(["aa", np.ones((1, 1)), "bb"], batch_size=5, vocabulary=vocabulary)
     for words_then in [("aa",), ("aa",), ("aa", "bb")]:
@@ -129,7 +132,7 @@ def test_the_vocabulary_learns_with_the_batch_and_not_before():
         assert vocabulary.words == words_then
 
 
-def test_endless_sources():
+def test_endless_source():
     def source():
         while True:
             yield {"tick": 1}
@@ -138,7 +141,7 @@ def test_endless_sources():
     assert [next(batches).position["n"] for _ in range(3)] == [13, 16, 19]
 
 
-def test_the_end_is_a_position_and_beyond_is_an_error():
+def test_position_beyond_the_end_is_rejected():
     items = ["aa", "bb"]
     vocabulary = Vocabulary(["aa"])
     assert not list(mini_batches(items, batch_size=2, vocabulary=vocabulary, position=2))
@@ -149,7 +152,7 @@ def test_the_end_is_a_position_and_beyond_is_an_error():
             list(mini_batches(items, batch_size=2, vocabulary=vocabulary, position=position))
 
 
-@pytest.mark.parametrize(
+@cases(
     ("item", "message"),
     [
         ({"aa": -1}, r"^Item 2 counts the word 'aa' as -1"),
@@ -164,7 +167,7 @@ def test_the_end_is_a_position_and_beyond_is_an_error():
         (np.array([[1, -1]]), r"Item 2\[0, 1\] is -1"),
     ],
 )
-def test_bad_items_are_named(item, message):
+def test_invalid_items_are_named(item, message):
     items = ["aa", "bb", item]
     with pytest.raises(InputError, match=message):
         list(mini_batches(items, batch_size=10, vocabulary=Vocabulary(growing=True)))
@@ -173,7 +176,7 @@ def test_bad_items_are_named(item, message):
         list(position)
 
 
-def test_without_a_vocabulary_one_grows():
+def test_default_vocabulary_grows():
     items = [["tea", "cup"], {"pot": 2}, [["tea"], {"jug": 1}], np.ones((1, 9))]
     vocabulary = Vocabulary(growing=True, max_features=100_000)
     expected = list(mini_batches(items, batch_size=1, vocabulary=vocabulary))
@@ -185,7 +188,7 @@ def test_without_a_vocabulary_one_grows():
     assert all(batch.vocabulary is found[0].vocabulary for batch in found)
 
 
-def test_columns_that_came_without_words_get_none():
+def test_numbered_columns_and_words_do_not_mix():
     batches = mini_batches([np.eye(2), ["tea"]], batch_size=1)
     assert next(batches).vocabulary is None
     with pytest.raises(InputError, match="documents made of words, but the columns so far have"):
@@ -195,7 +198,7 @@ def test_columns_that_came_without_words_get_none():
 TEXTS = ["tea cup", "pot", "", "cup cup jug"]
 
 
-@pytest.mark.parametrize(
+@cases(
     "make",
     [
         pl.Series,
@@ -209,7 +212,7 @@ TEXTS = ["tea cup", "pot", "", "cup cup jug"]
         lambda texts: iter([{"id": i, "text": text} for i, text in enumerate(texts)]),
     ],
 )
-def test_columns_tables_and_records_are_the_texts_in_them(make):
+def test_columns_tables_and_records_give_their_texts(make):
     expected = list(mini_batches(TEXTS, batch_size=3))
     for vocabulary in (None, Vocabulary(growing=True, max_features=100_000, min_df=None)):
         found = list(mini_batches(make(TEXTS), batch_size=3, vocabulary=vocabulary))
@@ -222,7 +225,7 @@ def test_columns_tables_and_records_are_the_texts_in_them(make):
     assert rest.X.toarray().tolist() == found[1].X.toarray().tolist()
 
 
-def test_a_stream_comes_with_its_words():
+def test_stream_brings_its_vocabulary():
     source = stream(["the tea and the cup", "a cup"], batch_size=1)
     first, second = mini_batches(source, batch_size=9)
     assert first.vocabulary is second.vocabulary is source.vocabulary
@@ -230,7 +233,7 @@ def test_a_stream_comes_with_its_words():
     assert list(source.vocabulary) == ["tea", "cup"]
 
 
-def test_a_corpus_comes_with_its_words():
+def test_corpus_brings_its_vocabulary():
     corpus = read(TEXTS)
     batches = list(mini_batches(corpus, batch_size=3))
     assert [batch.X.shape for batch in batches] == [(3, 4), (1, 4)]
@@ -241,15 +244,13 @@ def test_a_corpus_comes_with_its_words():
     assert other.n_unknown_tokens == 2
 
 
-@pytest.mark.parametrize(
-    "source", ["a text", b"bytes", {"aa": 1}, np.ones((2, 2)), sparse.eye_array(3)]
-)
-def test_a_single_item_is_no_source(source):
+@cases("source", ["a text", b"bytes", {"aa": 1}, np.ones((2, 2)), sparse.eye_array(3)])
+def test_single_item_is_rejected_as_a_source(source):
     with pytest.raises(InputError, match=r"give \[it\]"):
         mini_batches(source, batch_size=1, vocabulary=Vocabulary(["aa"]))
 
 
-@pytest.mark.parametrize(
+@cases(
     ("arguments", "message"),
     [
         ({"batch_size": 0}, "batch_size must be a whole number, at least 1"),
@@ -258,7 +259,7 @@ def test_a_single_item_is_no_source(source):
         ({"batch_size": 1, "source": 5}, "source must be an iterable"),
     ],
 )
-def test_bad_parameters_are_refused_at_once(arguments, message):
+def test_invalid_parameters_are_rejected_at_once(arguments, message):
     arguments = {"source": [], **arguments}
     with pytest.raises(InputError, match=message):
         mini_batches(**arguments)

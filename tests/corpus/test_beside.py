@@ -1,4 +1,4 @@
-"""Columns beside the documents: names that are found by themselves, and metadata."""
+"""Columns other than the text: detected names, and metadata."""
 
 import csv
 import io
@@ -13,6 +13,7 @@ import pytest
 from opelda.corpus import read, stream
 from opelda.corpus._column_names import usual_column
 from opelda.errors import InputError
+from tests.cases import cases
 
 ROWS = [
     {"ID": 7, "Headline": "Tea", "body": "cup of tea", "Created_At": "2024-05-01", "section": "a"},
@@ -26,7 +27,7 @@ OPTIONS = {"min_df": 1, "max_df": 1.0}
 
 
 def as_table(rows, delimiter):
-    """Write a table with Python's own module; a missing value is an empty field."""
+    """Return a table written by the csv module; a missing value is an empty field."""
     file = io.StringIO()
     writer = csv.DictWriter(file, list(rows[0]), delimiter=delimiter)
     writer.writeheader()
@@ -35,7 +36,7 @@ def as_table(rows, delimiter):
 
 
 def given_as(kind, rows, folder):
-    """Return the rows as a source of some kind."""
+    """Return the rows as a source of the given kind."""
     if kind == "jsonl":
         (folder / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
         return folder / "a.jsonl"
@@ -65,8 +66,8 @@ def columns(table):
     return None if table is None else table.to_dict(as_series=False)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_names_and_metadata_are_found_in_whatever_has_columns(kind, tmp_path):
+@cases("kind", KINDS)
+def test_names_and_metadata_are_found_in_every_kind_of_table(kind, tmp_path):
     corpus = read(given_as(kind, ROWS, tmp_path), metadata="auto", **OPTIONS)
     assert corpus.names == NAMES
     assert columns(corpus.metadata) == {"Created_At": TIMES, "section": GROUPS}
@@ -77,8 +78,8 @@ def test_names_and_metadata_are_found_in_whatever_has_columns(kind, tmp_path):
     assert (plain.X != corpus.X).nnz == 0
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_columns_that_are_asked_for_are_kept_in_that_order(kind, tmp_path):
+@cases("kind", KINDS)
+def test_requested_metadata_columns_keep_their_order(kind, tmp_path):
     def source():
         return given_as(kind, ROWS, tmp_path)
 
@@ -95,8 +96,8 @@ def test_columns_that_are_asked_for_are_kept_in_that_order(kind, tmp_path):
             list(stream(source(), **missing))
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_mini_batches_have_them_and_go_on_with_them(kind, tmp_path):
+@cases("kind", KINDS)
+def test_batches_carry_metadata_and_resume(kind, tmp_path):
     def source():
         return given_as(kind, ROWS, tmp_path)
 
@@ -105,7 +106,7 @@ def test_mini_batches_have_them_and_go_on_with_them(kind, tmp_path):
     assert [columns(batch.metadata)["section"] for batch in batches] == [GROUPS[:2], GROUPS[2:]]
     joined = [f"{row['Headline'] or ''} {row['body']}" for row in ROWS]
     assert [batch.texts.to_list() for batch in batches] == [joined[:2], joined[2:]]
-    # a position that a stream without any of it gave is good enough
+    # positions of streams without metadata are accepted
     for earlier in ({"metadata": "auto"}, {"name_column": False}):
         first = next(iter(stream(source(), batch_size=2, **earlier)))
         again = stream(source(), batch_size=2, metadata="auto")
@@ -128,8 +129,8 @@ NAMELESS = {
 }
 
 
-@pytest.mark.parametrize("kind", NAMELESS)
-def test_what_has_no_columns_refuses_those_that_are_named(kind, tmp_path):
+@cases("kind", NAMELESS)
+def test_sources_without_columns_reject_column_options(kind, tmp_path):
     source = NAMELESS[kind]
     if kind in ("lines", "folder"):
         path = tmp_path / "d" / "title.txt"
@@ -144,15 +145,15 @@ def test_what_has_no_columns_refuses_those_that_are_named(kind, tmp_path):
             read(source, **option)
 
 
-@pytest.mark.parametrize("bad", [3, ["a", 1], True, {"date"}])
-def test_what_names_no_column_is_refused(bad):
+@cases("bad", [3, ["a", 1], True, {"date"}])
+def test_invalid_column_names_are_rejected(bad):
     with pytest.raises(InputError, match=r"^metadata must be the name of a column"):
         read(ROWS, metadata=bad)
     with pytest.raises(InputError, match=r"^name_column must be the name of a column"):
         read(ROWS, name_column=bad)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("keys", "name"),
     [
         (["text", "name", "id", "title"], "title"),
@@ -163,14 +164,14 @@ def test_what_names_no_column_is_refused(bad):
         (["text", "identity", "names", "subtitle"], None),
     ],
 )
-def test_the_likeliest_name_is_taken(keys, name, tmp_path):
+def test_most_likely_name_column_is_chosen(keys, name, tmp_path):
     rows = [{key: f"{key} {n}" for key in keys} for n in range(2)]
     for kind in KINDS:
         names = read(given_as(kind, rows, tmp_path)).names
         assert names == (None if name is None else [f"{name} 0", f"{name} 1"]), kind
 
 
-def test_a_column_that_is_the_text_does_not_name_it_unless_it_is_a_title():
+def test_text_column_names_documents_only_if_it_is_a_title():
     rows = [{"name": "tea pot", "title": "cup"}]
     assert read(rows, text_column="name").names == ["cup"]
     assert read(rows, text_column=["name", "title"]).names == ["cup"]
@@ -178,14 +179,14 @@ def test_a_column_that_is_the_text_does_not_name_it_unless_it_is_a_title():
     assert read([{"author": "x"}], text_column="author", metadata="auto").metadata is None
 
 
-def test_a_limit_cuts_what_is_beside_as_well():
+def test_limit_applies_to_metadata():
     batches = list(stream(iter(ROWS + ROWS), batch_size=2, limit=3, metadata="auto"))
     assert [batch.names for batch in batches] == [NAMES[:2], NAMES[2:]]
     assert [batch.X.shape[0] for batch in batches] == [2, 1]
     assert columns(batches[1].metadata) == {"Created_At": TIMES[2:], "section": GROUPS[2:]}
 
 
-def test_files_with_other_columns_are_joined(tmp_path):
+def test_files_with_different_columns_are_joined(tmp_path):
     (tmp_path / "a.jsonl").write_text('{"title": "A", "text": "tea", "year": 1}\n')
     (tmp_path / "b.jsonl").write_text('"pot"\n{"text": "cup", "author": "x"}\n')
     paths = [tmp_path / "a.jsonl", tmp_path / "b.jsonl"]
@@ -198,7 +199,7 @@ def test_files_with_other_columns_are_joined(tmp_path):
         assert columns(corpus.metadata) == expected
 
 
-def test_later_records_may_lack_what_the_first_has_and_not_the_other_way_round(tmp_path):
+def test_columns_are_those_of_the_first_record(tmp_path):
     rows = [{"text": "tea", "id": 1}, {"text": "cup", "date": "x"}, {"text": "pot", "id": 3}]
     for kind in ("jsonl", "records"):
         corpus = read(given_as(kind, rows, tmp_path), metadata="auto")
@@ -206,12 +207,12 @@ def test_later_records_may_lack_what_the_first_has_and_not_the_other_way_round(t
         first, *rest = stream(given_as(kind, rows, tmp_path), batch_size=1, metadata="auto")
         again = stream(given_as(kind, rows, tmp_path), batch_size=1, metadata="auto")
         again.seek(first.position)
-        # the record after the position does not decide anew
+        # the record after the position does not choose the columns
         assert [(batch.names, batch.metadata) for batch in again] == [([""], None), (["3"], None)]
         assert [batch.names for batch in rest] == [[""], ["3"]]
 
 
-def test_a_corpus_keeps_its_columns():
+def test_corpus_keeps_its_columns():
     corpus = read(ROWS, metadata="auto", **OPTIONS)
     again = read(corpus, min_df=2)
     assert (again.names, columns(again.metadata)) == (NAMES, columns(corpus.metadata))
@@ -227,7 +228,7 @@ def test_a_corpus_keeps_its_columns():
     assert batch.texts is None
 
 
-def test_columns_without_a_header_are_kept_by_number(tmp_path):
+def test_columns_without_a_header_are_selected_by_number(tmp_path):
     (tmp_path / "a.tsv").write_text("1\ttea\tx\n2\tcup\t\n")
     corpus = read(tmp_path / "a.tsv", text_column="2", name_column="1", metadata=["3"])
     assert (corpus.names, columns(corpus.metadata)) == (["1", "2"], {"3": ["x", None]})
@@ -236,7 +237,7 @@ def test_columns_without_a_header_are_kept_by_number(tmp_path):
         read(tmp_path / "a.tsv", text_column="2", metadata=["4"])
 
 
-def test_a_bad_position_of_a_table(tmp_path):
+def test_invalid_table_position_is_rejected(tmp_path):
     again = stream(given_as("csv", ROWS, tmp_path), batch_size=2)
     position = json.loads(json.dumps(next(iter(again)).position))
     position["at"]["table"]["names"] = ["only one"]
@@ -245,15 +246,15 @@ def test_a_bad_position_of_a_table(tmp_path):
         next(iter(again))
 
 
-def test_times_and_groups_by_their_usual_names():
+def test_time_and_group_columns_are_found_by_common_names():
     assert usual_column("time", ["text", "Publish Date", "year"]) == "Publish Date"
     assert usual_column("time", iter(["updated", "DATE"])) == "DATE"
     assert usual_column("group", ("label", "author", "source")) == "source"
     assert usual_column("time", ["mandate"]) is usual_column("group", ["sectional"]) is None
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_columns_that_are_named_come_before_those_that_are_found(kind, tmp_path):
+@cases("kind", KINDS)
+def test_requested_columns_come_before_detected_columns(kind, tmp_path):
     rows = [{"text": "a cat", "date": "2020", "odd": "x", "author": "me"}] * 3
     kept = read(given_as(kind, rows, tmp_path), metadata=["odd", "auto"]).metadata
     assert kept.columns == ["odd", "date", "author"]

@@ -1,4 +1,4 @@
-"""Values beside the documents: of any kind, hostile, missing."""
+"""Metadata values: any type, hostile, missing."""
 
 import datetime
 import io
@@ -16,7 +16,7 @@ from opelda.errors import InputError
 from tests.corpus.test_beside import as_table, columns, given_as
 
 
-def test_values_of_any_kind_are_texts():
+def test_metadata_values_are_converted_to_text():
     when = datetime.datetime(2024, 5, 1, 12, 30)
     values = ["a\nb\x00", 7, 2.5, True, None, float("nan"), when, when.date(), ["x", "y"], b"\xff"]
     expected = ["a\nb\x00", "7", "2.5", "true", None, None, str(when), str(when.date()), "x, y"]
@@ -30,7 +30,7 @@ def test_values_of_any_kind_are_texts():
         assert columns(kept) == {"date": [str(when), None], "label": ["true", None]}
 
 
-def test_hostile_values_are_kept_or_missing_and_never_an_error(tmp_path):
+def test_hostile_metadata_values_raise_no_error(tmp_path):
     deep = "[" * 50_000 + "]" * 50_000
     values = [
         r'"\ud83d"',
@@ -45,7 +45,7 @@ def test_hostile_values_are_kept_or_missing_and_never_an_error(tmp_path):
     path.write_text("".join(lines))
     corpus = read(path, on_error="skip", text_column="text")
     expected = ["\ufffd", "x" * 300_000, "\x00\x1b[2J\n", "{}", "[1], 2"]
-    assert corpus.n_skipped == 1  # nested too deep to be read at all
+    assert corpus.n_skipped == 1  # nested too deep for JSON
     assert corpus.names == expected
     nested = []
     for _ in range(100_000):
@@ -53,7 +53,7 @@ def test_hostile_values_are_kept_or_missing_and_never_an_error(tmp_path):
     assert cells(["a", nested, {"a": nested}, 10**5000]).to_list() == ["a", None, None, None]
 
 
-def test_what_nobody_asked_for_makes_no_row_bad(tmp_path):
+def test_undecodable_unrequested_columns_skip_no_row(tmp_path):
     (tmp_path / "a.csv").write_bytes(b"id,text\n0,cup\n\xff\xfe,tea\n,pot\n")
     assert read(tmp_path / "a.csv").names == ["0", "\ufffd\ufffd", ""]
     with pytest.raises(InputError, match=r"line 3 .*encoding"):
@@ -64,7 +64,7 @@ def test_what_nobody_asked_for_makes_no_row_bad(tmp_path):
     assert read(tmp_path / "a.parquet").names is None
 
 
-def test_a_field_with_nothing_in_it_is_missing(tmp_path):
+def test_empty_field_is_missing(tmp_path):
     rows = b'1,tea,""\n2,cup,\n3,pot,x\n'
     for start in (b"", b"0,quotes are matched,y\n", b"\xff,bytes are not,y\n"):
         (tmp_path / "a.csv").write_bytes(b"id,text,date\n" + start + rows)
@@ -72,14 +72,14 @@ def test_a_field_with_nothing_in_it_is_missing(tmp_path):
         assert kept == [*(["y"] if start else []), None, None, "x"]
 
 
-def test_a_nested_value_is_not_found_for_a_name(tmp_path):
+def test_nested_values_are_not_names(tmp_path):
     rows = [{"name": {"first": "x"}, "url": "u", "text": "tea", "author": {"x": 1}}]
     for kind in ("jsonl", "records", "polars", "parquet"):
         corpus = read(given_as(kind, rows, tmp_path), metadata="auto")
         assert (corpus.names, corpus.metadata) == (["u"], None)
 
 
-def test_lines_before_the_first_object_have_no_name(tmp_path):
+def test_lines_before_the_first_json_object_have_no_name(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text('"tea"\n\n\n{"title": "Pot", "text": "pot"}\n["cup"]\n"tea"\n')
     assert read(path).names == ["", "Pot", "", ""]
@@ -95,7 +95,7 @@ def test_lines_before_the_first_object_have_no_name(tmp_path):
     ),
     st.integers(1, 5),
 )
-def test_tables_keep_what_python_writes(rows, block_size):
+def test_csv_metadata_round_trip(rows, block_size):
     table = [{"id": a, "text": b, "date": c} for a, b, c in rows]
     data = as_table(table, ",").encode()
     options = Options(metadata=("auto",), block_size=block_size)

@@ -1,4 +1,4 @@
-"""Documents in their three forms, and what is said about those that are none."""
+"""Documents as texts, words or counts, and the messages about invalid documents."""
 
 from collections import Counter, UserDict
 from decimal import Decimal
@@ -13,12 +13,13 @@ from sklearn.feature_extraction.text import CountVectorizer
 from opelda.corpus import Tokenizer, Vocabulary
 from opelda.corpus.text import COUNT_VECTORIZER
 from opelda.errors import InputError
+from tests.cases import cases
 
 texts = st.lists(st.text(st.sampled_from("aAbß12_ .-éÉ日本\n'"), max_size=30), max_size=6)
 
 
 @given(texts)
-def test_texts_are_tokenised_as_scikit_learn_does(documents):
+def test_texts_are_tokenized_like_scikit_learn(documents):
     vectorizer = CountVectorizer(vocabulary=["aa", "ab", "b1", "éé", "日本", "a_", "ßb", "12"])
     tokenizer = Tokenizer(pattern=COUNT_VECTORIZER)
     vocabulary = Vocabulary(vectorizer.vocabulary, tokenizer=tokenizer)
@@ -28,7 +29,7 @@ def test_texts_are_tokenised_as_scikit_learn_does(documents):
 
 
 @given(st.lists(st.lists(st.sampled_from("abcdef"), max_size=8), max_size=6))
-def test_texts_tokens_and_counts_are_the_same_documents(documents):
+def test_texts_tokens_and_counts_give_the_same_matrix(documents):
     vocabulary = Vocabulary([letter * 2 for letter in "fedcb"])
     tokens = [[letter * 2 for letter in document] for document in documents]
     expected = np.array(
@@ -52,7 +53,7 @@ def test_texts_tokens_and_counts_are_the_same_documents(documents):
         assert (X.data > 0).all()
 
 
-def test_counts_may_be_any_real_numbers():
+def test_counts_may_be_any_real_number_type():
     counts = {
         "a": 2,
         "b": 0.5,
@@ -66,10 +67,8 @@ def test_counts_may_be_any_real_numbers():
     assert X.toarray().tolist() == [[2, 0.5, 1.25, 0.25, 3.5, 1, 7]]
 
 
-@pytest.mark.parametrize(
-    "count", [-1, -0.5, np.nan, np.inf, 1e14, "3", None, [1], 1j, 10**400, Decimal("NaN")]
-)
-def test_bad_counts_name_document_and_word(count):
+@cases("count", [-1, -0.5, np.nan, np.inf, 1e14, "3", None, [1], 1j, 10**400, Decimal("NaN")])
+def test_invalid_counts_name_the_document_and_the_word(count):
     vocabulary = Vocabulary(["good"], growing=True)
     before = vocabulary.copy()
     for call in (vocabulary.count, vocabulary.learn):
@@ -79,7 +78,7 @@ def test_bad_counts_name_document_and_word(count):
     assert vocabulary == before
 
 
-@pytest.mark.parametrize(
+@cases(
     ("document", "message"),
     [
         (3, "not a document"),
@@ -94,7 +93,7 @@ def test_bad_counts_name_document_and_word(count):
         (np.array([1.5, 2.0]), r"holds 1\.5 where a word should be"),
     ],
 )
-def test_what_is_no_document_is_named(document, message):
+def test_invalid_documents_are_named(document, message):
     vocabulary = Vocabulary(growing=True)
     before = vocabulary.copy()
     with pytest.raises(InputError, match=message) as caught:
@@ -103,13 +102,13 @@ def test_what_is_no_document_is_named(document, message):
     assert vocabulary == before
 
 
-@pytest.mark.parametrize("documents", ["one text", b"bytes", {"word": 1}])
-def test_one_document_is_not_several(documents):
+@cases("documents", ["one text", b"bytes", {"word": 1}])
+def test_single_document_is_rejected(documents):
     with pytest.raises(InputError, match=r"for a single document give \[document\]"):
         Vocabulary(["word"]).count(documents)
 
 
-def test_no_documents_and_no_words():
+def test_no_documents_or_no_words():
     assert Vocabulary().count([]).shape == (0, 0)
     assert Vocabulary().count(["some text"]).shape == (1, 0)
     assert Vocabulary(["word"]).count(["", [], {}]).shape == (3, 1)
@@ -118,7 +117,7 @@ def test_no_documents_and_no_words():
     assert change.n_words == 0
 
 
-def test_many_tokens_of_one_word_are_all_counted():
-    # in single precision 2**24 + 1 tokens added one by one would stop at 2**24
+def test_counts_are_exact_beyond_single_precision():
+    # in single precision, adding tokens one by one stops at 2**24
     half = 2**24 + 2
     assert Vocabulary(["a"]).count([["a"] * half]).toarray().tolist() == [[half]]

@@ -1,4 +1,4 @@
-"""Documents that are nearly copies of others: found, whatever else there is, and left out."""
+"""Near-duplicate documents are found and removed."""
 
 import numpy as np
 import pytest
@@ -17,12 +17,12 @@ def jaccard(one, other):
 def as_matrix(sets, n_words=400):
     X = np.zeros((len(sets), n_words))
     for row, words in enumerate(sets):
-        X[row, list(words)] = 1 + row % 3  # how often does not matter
+        X[row, list(words)] = 1 + row % 3  # counts do not matter
     return X
 
 
 def mixed(seed, n_copies=60):
-    """Return sets of words: strangers, and copies of some with a word or two changed."""
+    """Return sets of words: distinct sets, and copies with up to two words removed."""
     rng = np.random.default_rng(seed)
     sets = [set(rng.choice(400, rng.integers(8, 40), replace=False).tolist()) for _ in range(150)]
     for original in rng.integers(0, 150, n_copies):
@@ -34,7 +34,7 @@ def mixed(seed, n_copies=60):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_all_pairs_above_the_threshold_are_found_and_none_below(seed):
+def test_duplicates_are_the_pairs_above_the_threshold(seed):
     sets = mixed(seed)
     found = near_duplicates(as_matrix(sets))
     for number, words in enumerate(sets):
@@ -47,7 +47,7 @@ def test_all_pairs_above_the_threshold_are_found_and_none_below(seed):
 
 
 @given(st.permutations(range(12)))
-def test_the_first_stays_in_any_order(order):
+def test_first_of_each_duplicate_is_kept_in_any_order(order):
     sets = [set(range(10 * k, 10 * k + 9)) for k in range(4)] * 3
     found = near_duplicates(as_matrix([sets[k] for k in order], 60))
     seen = {}
@@ -56,14 +56,14 @@ def test_the_first_stays_in_any_order(order):
         seen.setdefault(original, number)
 
 
-def test_a_few_words_are_the_same_by_chance():
+def test_short_documents_are_never_duplicates():
     few, enough = set(range(LEAST_WORDS - 1)), set(range(10, 10 + LEAST_WORDS))
     assert near_duplicates(as_matrix([few, few, enough, enough, set(), set()])).tolist() == [
         -1, -1, -1, 2, -1, -1,
     ]  # fmt: skip
 
 
-def test_copies_of_copies_are_copies_of_the_first():
+def test_duplicates_are_transitive():
     chain = [set(range(k, k + 20)) for k in range(4)]  # each shares 19 of 21 with the next
     assert near_duplicates(as_matrix(chain)).tolist() == [-1, 0, 0, 0]
     assert near_duplicates(as_matrix(chain), 0.95).tolist() == [-1, -1, -1, -1]
@@ -71,7 +71,7 @@ def test_copies_of_copies_are_copies_of_the_first():
         near_duplicates(as_matrix(chain), 0.0)
 
 
-def test_reading_leaves_them_out_with_their_names_and_words():
+def test_read_removes_duplicates_with_their_names_and_words():
     stub = "{} is a village of the gmina and county warsaw, poland: people, church, fields, forest"
     texts = [stub.format(name) for name in ("aleksandrow", "borki", "czarna")]
     texts += ["green tea and black tea from china with milk sugar", "court and judge"]
@@ -80,7 +80,7 @@ def test_reading_leaves_them_out_with_their_names_and_words():
     assert (corpus.names, corpus.n_duplicates) == (["0", "3", "4"], 2)
     assert corpus.metadata["date"].to_list() == ["2000", "2003", "2004"]
     assert "aleksandrow" in corpus.words
-    assert "borki" not in corpus.words  # no document has it any more
+    assert "borki" not in corpus.words  # its document was removed
     assert corpus.X.shape == (3, len(corpus.words))
     assert (corpus.X.sum(axis=0) > 0).all()
     assert read(records, min_df=1).n_duplicates == 0
@@ -90,7 +90,7 @@ def test_reading_leaves_them_out_with_their_names_and_words():
         read(records, dedupe="yes")
 
 
-def test_texts_and_corpora_are_taken_alike():
+def test_near_duplicates_accepts_texts_and_corpora():
     texts = ["tea cup pot leaf water hot", "court judge law trial jury", "pot leaf tea water cup"]
     assert near_duplicates(texts).tolist() == [-1, -1, 0]
     assert near_duplicates(read(texts)).tolist() == [-1, -1, 0]

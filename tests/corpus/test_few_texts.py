@@ -1,4 +1,4 @@
-"""One text is counted as many are, whatever way it takes."""
+"""Single texts and large batches are counted alike on every code path."""
 
 import copy
 import pickle
@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from opelda.corpus import Tokenizer, Vocabulary
 from opelda.corpus.text import COUNT_VECTORIZER, WHITESPACE, _word_counting
 from opelda.errors import InputError
+from tests.cases import cases
 
 LETTERS = "aAbB.<>&;@/12_ \n'ÄßéÉİΣσςΑ日本ǅ\u0301"
 WORDS = [
@@ -46,7 +47,7 @@ TOKENIZERS = st.builds(
 
 
 def the_long_way(vocabulary, texts):
-    """Counts by way of a table of the texts' own words."""
+    """Return counts from a batch of more than 100 texts."""
     counted = vocabulary.tokenizer.count(pl.Series([*texts, *[""] * 100]))
     X = np.zeros((len(texts), len(vocabulary)))
     for column, word in enumerate(counted.words):
@@ -60,7 +61,7 @@ def the_long_way(vocabulary, texts):
 @given(TOKENIZERS, st.lists(st.text(LETTERS, max_size=40), min_size=1, max_size=5))
 @example(Tokenizer(), ["ΑΣ ΑΣΑ. Σ AA the ÄA"])
 @example(Tokenizer(pattern=WHITESPACE), ["AA\u2003AB 3  the"])
-def test_few_texts_are_counted_as_many_are(tokenizer, texts):
+def test_few_and_many_texts_are_counted_alike(tokenizer, texts):
     vocabulary = Vocabulary(WORDS, tokenizer=tokenizer)
     X = vocabulary.count(texts)
     assert X.toarray().tolist() == the_long_way(vocabulary, texts).tolist()
@@ -73,8 +74,10 @@ def test_few_texts_are_counted_as_many_are(tokenizer, texts):
     assert (many != type(X)(np.tile(X.toarray(), (30, 1)))).nnz == 0
 
 
-def test_lower_case_is_that_of_polars():
-    letters = [chr(point) for point in range(sys.maxunicode + 1) if not 0xD800 <= point < 0xE000]
+def test_lower_case_matches_polars():
+    points = [*range(0xD800), *range(0xE000, 0x20000), *range(0xE0000, 0xE1000)]
+    points += range(0x20000, sys.maxunicode + 1, 101)  # planes without upper case
+    letters = [chr(point) for point in points]
     expected = pl.Series(letters).str.to_lowercase().to_list()
     found = [_word_counting.lowered([letter]) for letter in letters]
     agreed = [one is None or one == [other] for one, other in zip(found, expected, strict=True)]
@@ -83,33 +86,38 @@ def test_lower_case_is_that_of_polars():
     assert _word_counting.lowered(["ΑΣ"]) is None
 
 
-def test_the_way_is_taken_once_it_pays(monkeypatch):
+def test_fast_path_starts_after_enough_calls(monkeypatch):
     monkeypatch.setattr(_word_counting, "WORDS_PER_CALL", 5)
     vocabulary = Vocabulary([f"w{i}" for i in range(12)], growing=True, max_features=12)
-    for is_made in (False, False, True, True):  # the third call has 15 words' worth of time
+    for is_made in (
+        False,
+        False,
+        True,
+        True,
+    ):  # the third call exceeds 12 words at 5 words per call
         assert vocabulary.count(["w3 w4 w3"]).data.tolist() == [2, 1]
         assert (vocabulary._few_texts._made is not None) == is_made
     made = vocabulary._few_texts._made
-    vocabulary.learn([["w0", "w1"]])  # no column stands for another word now
+    vocabulary.learn([["w0", "w1"]])  # no column changes its word
     assert vocabulary.count(["w3"]).indices.tolist() == [3]
     assert vocabulary._few_texts._made is made
 
 
-def test_words_that_change_are_counted_by_what_they_are_now(monkeypatch):
+def test_vocabulary_changes_apply_to_later_counts(monkeypatch):
     monkeypatch.setattr(_word_counting, "WORDS_PER_CALL", 1000)
     vocabulary = Vocabulary(["tea"], growing=True, max_features=2)
     assert vocabulary.count(["tea cup"]).toarray().tolist() == [[1]]
     vocabulary.learn([["cup"]])
     assert vocabulary.count(["tea cup cup"]).toarray().tolist() == [[1, 2]]
     for _ in range(3):
-        vocabulary.learn([["pot"], ["cup"]])  # takes the place of tea
+        vocabulary.learn([["pot"], ["cup"]])  # evicts tea
     assert vocabulary.words == ("pot", "cup")
     assert vocabulary.count(["tea cup cup pot"]).toarray().tolist() == [[1, 2]]
     vocabulary.tokenizer = Tokenizer(stop_words=["cup"])
     assert vocabulary.count(["tea cup cup pot"]).toarray().tolist() == [[1, 0]]
 
 
-def test_counts_are_nobody_elses():
+def test_results_do_not_share_memory():
     vocabulary = Vocabulary(["tea", "cup"])
     one, other = vocabulary.count(["tea"]), vocabulary.count(["cup cup"])
     one.data[:] = 9
@@ -135,7 +143,7 @@ def test_threads_count_alike():
         assert X.data.tolist() == [2, 1]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("documents", "message"),
     [
         (["tea", "\ud800"], "Document 1 holds a lone surrogate"),
@@ -143,7 +151,7 @@ def test_threads_count_alike():
         ([b"tea"], "decode them first"),
     ],
 )
-def test_what_is_no_text_is_named(documents, message):
+def test_invalid_texts_are_named(documents, message):
     vocabulary = Vocabulary(["tea"])
     vocabulary.count(["tea"])
     with pytest.raises(InputError, match=message):

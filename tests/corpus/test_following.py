@@ -1,4 +1,4 @@
-"""Following: files that grow and folders where files arrive."""
+"""Following growing files, and folders that get new files."""
 
 import gzip
 import json
@@ -16,6 +16,7 @@ from opelda.corpus.formats._input import Input
 from opelda.corpus.formats.texts import file_blocks
 from opelda.corpus.sources import _followed
 from opelda.errors import InputError
+from tests.cases import cases
 
 RNG = np.random.default_rng(0)
 WORDS = np.array([f"w{i}" for i in range(60)])
@@ -32,7 +33,7 @@ def followed(source, n_batches, **options):
     return list(islice(stream(source, follow=True, **options), n_batches))
 
 
-def test_a_growing_file(tmp_path):
+def test_growing_file_is_followed(tmp_path):
     path = tmp_path / "log.txt"
     path.write_text("".join(text + "\n" for text in TEXTS[:15]))
 
@@ -54,7 +55,7 @@ def test_a_growing_file(tmp_path):
     assert (sparse.vstack([b.X for b in batches]) != fixed.count(TEXTS[:60])).nnz == 0
 
 
-def test_a_followed_folder_skips_binary_files(tmp_path):
+def test_followed_folder_skips_binary_files(tmp_path):
     (tmp_path / "a.docx").write_bytes(b"PK\3\4\0")
     (tmp_path / "b.txt").write_text("tea")
     batches = iter(stream(tmp_path, batch_size=1, follow=True, vocabulary=Vocabulary(["tea"])))
@@ -64,7 +65,7 @@ def test_a_followed_folder_skips_binary_files(tmp_path):
         assert next(batches).names == ["c.txt"]
 
 
-def test_a_file_that_was_cut_short_is_read_again(tmp_path):
+def test_truncated_file_is_read_from_the_start(tmp_path):
     path = tmp_path / "log.txt"
     path.write_text("tea\ntea\n" * 5)
     batches = iter(stream(path, batch_size=10, follow=True, vocabulary=Vocabulary(["tea", "cup"])))
@@ -79,7 +80,7 @@ def test_a_file_that_was_cut_short_is_read_again(tmp_path):
     assert next(batches).X.sum(axis=0).tolist() == [0, 10]
 
 
-def test_files_that_arrive_are_read_once(tmp_path):
+def test_new_files_are_read_once(tmp_path):
     fixed = Vocabulary(WORDS.tolist())
 
     def put(name, texts):
@@ -89,7 +90,7 @@ def test_files_that_arrive_are_read_once(tmp_path):
     put("b.jsonl", TEXTS[:12])
     batches = iter(stream(tmp_path, follow=True, batch_size=10, vocabulary=fixed))
     first = next(batches)
-    put("a.jsonl", TEXTS[12:24])  # an earlier name, but later: not lost
+    put("a.jsonl", TEXTS[12:24])  # sorts first, but is new
     second = next(batches)
     assert (sparse.vstack([first.X, second.X]) != fixed.count(TEXTS[:20])).nnz == 0
     put("c.jsonl", TEXTS[24:30])
@@ -99,7 +100,7 @@ def test_files_that_arrive_are_read_once(tmp_path):
 
 
 @pytest.mark.parametrize("follow", [True, False])
-def test_the_position_in_a_folder_is_small_and_forgets_what_is_gone(tmp_path, follow):
+def test_folder_position_is_small_and_forgets_deleted_files(tmp_path, follow):
     for number in range(300):
         (tmp_path / f"{number:060}.txt").write_text("tea")
     source = stream(tmp_path, batch_size=100, vocabulary=Vocabulary(["tea"]), follow=follow)
@@ -115,8 +116,8 @@ def test_the_position_in_a_folder_is_small_and_forgets_what_is_gone(tmp_path, fo
     assert len(json.dumps(last.position)) < 110 * 11 + 100
 
 
-@pytest.mark.parametrize("position", [{"done": "x"}, {"done": []}, {}, 3, "a"])
-def test_no_position_of_a_folder(tmp_path, position):
+@cases("position", [{"done": "x"}, {"done": []}, {}, 3, "a"])
+def test_invalid_folder_positions_are_rejected(tmp_path, position):
     (tmp_path / "a.txt").write_text("tea")
     source = stream(tmp_path, batch_size=1, vocabulary=Vocabulary(["tea"]))
     source.seek(position)
@@ -124,7 +125,7 @@ def test_no_position_of_a_folder(tmp_path, position):
         next(iter(source))
 
 
-def test_text_files_that_arrive_are_a_document_each(tmp_path):
+def test_new_text_files_are_one_document_each(tmp_path):
     for number, text in enumerate(TEXTS[:6]):
         (tmp_path / f"{number}.txt").write_text(text)
     fixed = Vocabulary(WORDS.tolist())
@@ -132,16 +133,16 @@ def test_text_files_that_arrive_are_a_document_each(tmp_path):
     assert (sparse.vstack([b.X for b in batches]) != fixed.count(TEXTS[:6])).nnz == 0
 
 
-def test_what_cannot_be_followed(tmp_path):
+def test_compressed_files_cannot_be_followed(tmp_path):
     (tmp_path / "a.txt.gz").write_bytes(gzip.compress(b"tea\n"))
     with pytest.raises(InputError, match="cannot be followed"):
         stream(tmp_path / "a.txt.gz", follow=True)
 
 
-def test_half_a_line_is_no_problem_while_it_is_being_written(tmp_path):
+def test_partial_line_waits_for_its_end(tmp_path):
     path = tmp_path / "log.jsonl"
     line = json.dumps({"text": "tea é"}, ensure_ascii=False).encode() + b"\n"
-    path.write_bytes(line * 5 + line[:-4])  # within a letter
+    path.write_bytes(line * 5 + line[:-4])  # within a character
     batches = iter(stream(path, follow=True, batch_size=3, vocabulary=Vocabulary(["tea"])))
     assert next(batches).X.shape[0] == 3
 
@@ -156,7 +157,7 @@ def test_half_a_line_is_no_problem_while_it_is_being_written(tmp_path):
         next(batches)
 
 
-def test_problems_of_a_growing_file_are_counted_once(tmp_path):
+def test_bad_lines_of_a_growing_file_are_counted_once(tmp_path):
     path = tmp_path / "log.jsonl"
     path.write_text('{"text": "tea"}\nbad\n')
     source = stream(
@@ -174,7 +175,7 @@ def test_problems_of_a_growing_file_are_counted_once(tmp_path):
     assert (source.problems.n_skipped, len(source.problems.first)) == (1, 1)
 
 
-def test_following_begins_where_reading_ended(tmp_path):
+def test_following_resumes_from_a_read_position(tmp_path):
     path = tmp_path / "log.txt"
     path.write_text("tea\n" * 4 + "cup\n" * 4)
     fixed = Vocabulary(["tea", "cup"])
@@ -189,7 +190,7 @@ def test_following_begins_where_reading_ended(tmp_path):
         stream([path, path], follow=True)
 
 
-def test_files_of_a_followed_folder_may_go_again(tmp_path):
+def test_files_of_a_followed_folder_may_be_deleted(tmp_path):
     (tmp_path / "1.txt").write_text("tea")
     (tmp_path / "2.jsonl").write_text('{"text": "cup"}\n' * 3)
     (tmp_path / "2.jsonl.vocab").write_text("cup\n")
@@ -209,7 +210,7 @@ def test_files_of_a_followed_folder_may_go_again(tmp_path):
         followed(tmp_path, 2, batch_size=1, vocabulary=fixed)
 
 
-def test_a_file_that_was_replaced_is_read_from_its_beginning(tmp_path):
+def test_replaced_file_is_read_from_the_start(tmp_path):
     path = tmp_path / "log.txt"
     path.write_text("tea\n" * 5)
     batches = iter(stream(path, batch_size=5, follow=True, vocabulary=Vocabulary(["tea", "cup"])))

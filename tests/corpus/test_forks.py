@@ -1,4 +1,4 @@
-"""Forked processes read and fit, whatever their parent has read before."""
+"""Forked processes read and fit after any reading by their parent."""
 
 import json
 import os
@@ -9,8 +9,8 @@ import pytest
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 
-# Each parent is a fork of a process that has read nothing. Each child reports the digest of its
-# words and counts, or the sentence it raised; an alarm ends a child that hangs.
+# Each parent is a fork of a process that has not read yet. Each child reports the digest of its
+# words and counts, or its error message; an alarm kills a child that hangs.
 READING = """
 import hashlib, json, multiprocessing, os, pickle, signal, sys, warnings
 from pathlib import Path
@@ -105,7 +105,7 @@ for parent in ("nothing", *PARENTS):
 """
 
 
-def test_a_forked_child_reads_and_fits_whatever_its_parent_has_read(tmp_path):
+def test_forked_child_reads_and_fits_like_a_fresh_process(tmp_path):
     lines = subprocess.check_output([sys.executable, "-c", READING, tmp_path], text=True)
     found = dict(json.loads(line) for line in lines.splitlines())
     expected = found.pop("nothing")

@@ -1,4 +1,4 @@
-"""Documents that are in memory already: lists, columns, tables, records, bags."""
+"""In-memory documents: lists, columns, tables, records, bags."""
 
 import numpy as np
 import pandas as pd
@@ -11,6 +11,7 @@ from scipy import sparse
 from opelda.corpus import read, stream
 from opelda.corpus.sources._in_memory import _distinct
 from opelda.errors import InputError
+from tests.cases import cases
 
 TEXTS = ["green tea", "", "black tea", "tea pot"]
 EXPECTED = read(TEXTS)
@@ -18,7 +19,7 @@ EXPECTED = read(TEXTS)
 TABLE = {"id": [1, 2, 3, 4], "text": TEXTS}
 
 
-@pytest.mark.parametrize(
+@cases(
     "source",
     [
         tuple(TEXTS),
@@ -40,14 +41,14 @@ TABLE = {"id": [1, 2, 3, 4], "text": TEXTS}
     ],
     ids=lambda source: type(source).__module__.split(".")[0] + "." + type(source).__name__,
 )
-def test_every_form_of_the_same_texts(source):
+def test_every_container_of_texts_gives_the_same_corpus(source):
     corpus = read(source)
     assert corpus.words == EXPECTED.words
     assert (corpus.X != EXPECTED.X).nnz == 0
 
 
-@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
-def test_columns_are_joined_and_name_the_documents(make):
+@cases("make", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_text_columns_are_joined_and_a_column_names_documents(make):
     table = make({"title": ["green", "black"], "body": ["tea", "tea"], "key": [7, 8]})
     corpus = read(table, text_column=["title", "body"], name_column="key")
     assert corpus.X.toarray().tolist() == read(["green tea", "black tea"]).X.toarray().tolist()
@@ -93,7 +94,7 @@ def test_matrices():
     assert read(frame, min_df=2).words == ("cup",)
 
 
-def test_streams_of_memory_have_positions():
+def test_streams_of_in_memory_documents_have_positions():
     for source in (TEXTS, pl.Series(TEXTS), [text.split() for text in TEXTS]):
         batches = list(stream(source, batch_size=3))
         for number, after in zip((3, 4), batches, strict=True):
@@ -104,7 +105,7 @@ def test_streams_of_memory_have_positions():
             assert [batch.X.sum() for batch in rest] == [2.0]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("source", "message"),
     [
         ([{"a": "tea", "b": "cup"}], "'a', 'b'"),
@@ -115,12 +116,12 @@ def test_streams_of_memory_have_positions():
         ([b"bytes"], "Item 0"),
     ],
 )
-def test_what_is_not_a_document(source, message):
+def test_invalid_documents_are_rejected(source, message):
     with pytest.raises(InputError, match=message):
         read(source)
 
 
-def test_words_that_have_no_utf8_form_are_left_out():
+def test_words_without_a_utf8_form_are_dropped():
     corpus = read([["tea", "\ud800", "cup"], ["\ud800"], ["cup"]])
     assert corpus.words == ("cup", "tea")
     assert corpus.X.toarray().tolist() == [[1, 1], [0, 0], [1, 0]]
@@ -130,7 +131,7 @@ MISSING = ["green tea", None, "black tea", "tea pot"]
 ENUM = pl.Enum(sorted({text for text in MISSING if text}))
 
 
-@pytest.mark.parametrize(
+@cases(
     "column",
     [
         pd.Series(MISSING, dtype="string"),
@@ -146,7 +147,7 @@ ENUM = pl.Enum(sorted({text for text in MISSING if text}))
     ],
     ids=lambda column: type(column).__name__ + str(getattr(column, "dtype", "")),
 )
-def test_columns_of_every_type(column):
+def test_text_columns_of_every_type(column):
     table = {"pandas": pd.DataFrame, "polars": pl.DataFrame}.get(
         type(column).__module__.partition(".")[0], pa.table
     )
@@ -156,14 +157,14 @@ def test_columns_of_every_type(column):
         assert (corpus.X != EXPECTED.X).nnz == 0
 
 
-@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
+@cases("make", [pd.DataFrame, pl.DataFrame, pa.table])
 def test_columns_of_words_are_joined(make):
     corpus = read(make({"id": [1, 2, 3], "words": [["tea", "cup"], None, []]}), text_column="words")
     assert corpus.words == ("cup", "tea")
     assert corpus.X.toarray().tolist() == [[1, 1], [0, 0], [0, 0]]
 
 
-@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pl.LazyFrame, pa.table])
+@cases("make", [pd.DataFrame, pl.DataFrame, pl.LazyFrame, pa.table])
 def test_tables_of_counts(make):
     corpus = read(make({"tea": [1, 0], "cup": [2, 3]}))
     assert corpus.words == ("tea", "cup")
@@ -180,14 +181,14 @@ def test_columns_of_mappings_and_of_word_lists():
         assert read(column).X.toarray().tolist() == [[1], [0]]
 
 
-def test_a_column_of_several_kinds_names():
+def test_column_of_mixed_types_names_documents():
     table = pd.DataFrame({"text": ["a", "b", "c"], "o": [7, "x", None]})
     assert read(table, name_column="o").names == ["7", "x", ""]
     with pytest.raises(InputError, match="has no column 'nothing'; it has 'text', 'o'"):
         read(table, name_column="nothing")
 
 
-@pytest.mark.parametrize(
+@cases(
     "source",
     [
         pd.DataFrame([["a", "b"]], columns=["text", "text"]),
@@ -195,7 +196,7 @@ def test_a_column_of_several_kinds_names():
         pa.table([["a"], ["b"]], names=["text", "text"]),
     ],
 )
-def test_columns_of_the_same_name(source):
+def test_duplicate_column_names_are_rejected(source):
     with pytest.raises(InputError, match=r"has 2 columns that are called '(text|1)'; rename"):
         read(source)
 
@@ -203,8 +204,8 @@ def test_columns_of_the_same_name(source):
 TWO = {"body": ["tea cup"] * 3, "notes": ["all kinds of tea", None, "what a cup is"]}
 
 
-@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
-def test_a_column_of_texts_that_is_not_read_is_named(make):
+@cases("make", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_unread_text_column_gives_a_warning(make):
     with pytest.warns(UserWarning, match="read from 'body', not from 'notes'; .* text_column"):
         assert read(make(TWO), min_df=1, max_df=1.0).words == ("cup", "tea")
     for columns in (["body"], ["body", "notes"]):
@@ -217,7 +218,7 @@ def test_a_column_of_texts_that_is_not_read_is_named(make):
 
 
 class Compared(str):
-    """A name that counts how often it is compared."""
+    """A string that counts its comparisons."""
 
     __slots__ = ()
     n = 0
@@ -228,7 +229,7 @@ class Compared(str):
         return str.__eq__(self, other)
 
 
-def test_names_of_columns_are_not_compared_all_with_all():
+def test_duplicate_column_check_is_linear():
     names = [Compared(f"c{i}") for i in range(2_000)]
     assert _distinct(names) == names
     Compared.n = 0
@@ -239,7 +240,7 @@ def test_names_of_columns_are_not_compared_all_with_all():
 LONE = "tea \ud800 cup"
 
 
-@pytest.mark.parametrize(
+@cases(
     "source",
     [
         [LONE],
@@ -250,30 +251,30 @@ LONE = "tea \ud800 cup"
         np.array([LONE]),
     ],
 )
-def test_half_a_surrogate_pair_is_no_word(source):
+def test_lone_surrogates_are_no_words(source):
     assert read(source).words == ("cup", "tea")
 
 
-def test_a_mapping_is_no_source():
+def test_mapping_is_rejected_as_a_source():
     with pytest.raises(InputError, match="give a data frame or a list of dictionaries"):
         read({"text": ["tea", "cup"]})
 
 
-@pytest.mark.parametrize("make", [list, iter, lambda items: (item for item in items)])
-def test_none_is_no_document(make):
+@cases("make", [list, iter, lambda items: (item for item in items)])
+def test_none_is_rejected_as_a_document(make):
     with pytest.raises(InputError, match="Item 0 is not a document"):
         read(make([None, "tea"]))
     with pytest.raises(InputError, match="Item 1 is not a document"):
         read(make(["tea", None]))
 
 
-def test_too_few_words_for_a_matrix():
+def test_too_few_column_words_are_rejected():
     with pytest.raises(InputError, match="has 3 columns, but there are 2 words"):
         read(np.eye(3), column_words=["a", "b"])
 
 
-@pytest.mark.parametrize("most", [-1, 0, 1.5, True])
-def test_no_number_of_words(most):
+@cases("most", [-1, 0, 1.5, True])
+def test_invalid_max_features_is_rejected(most):
     for source in (["tea cup"], np.eye(2)):
         with pytest.raises(InputError, match="max_features must be a whole number, at least 1"):
             read(source, max_features=most)

@@ -1,4 +1,4 @@
-"""Documents that come one by one: all of a kind, which the first of them shows."""
+"""Documents from iterables: the first non-empty one decides their kind."""
 
 from functools import partial
 
@@ -9,16 +9,17 @@ import pytest
 from opelda import StreamingOPE
 from opelda.corpus import Vocabulary, mini_batches, read, stream
 from opelda.errors import InputError
+from tests.cases import cases
 
 
 class Unhashed(dict):
-    """A document that must not be written out, as hashing does."""
+    """A document that must not be hashed: hashing calls repr."""
 
     def __repr__(self):
         raise AssertionError("it was hashed")
 
 
-def test_items_are_hashed_for_a_checkpoint_alone(tmp_path):
+def test_items_are_hashed_only_for_a_checkpoint(tmp_path):
     items = [Unhashed(tea=1), Unhashed(cup=2), Unhashed(tea=1, pot=3)] * 4
     assert len(read(items)) == len(read(iter(items))) == 12
     assert len(read(items, limit=7)) == 7
@@ -29,7 +30,7 @@ def test_items_are_hashed_for_a_checkpoint_alone(tmp_path):
         StreamingOPE(2).fit_stream(items, checkpoint=tmp_path)
 
 
-def test_numbers_of_items_are_positions_too():
+def test_item_numbers_are_positions():
     texts = [f"tea w{i}" for i in range(10)]
     words = Vocabulary([f"w{i}" for i in range(10)])
     made = partial(mini_batches, texts, batch_size=3, vocabulary=words)
@@ -40,8 +41,8 @@ def test_numbers_of_items_are_positions_too():
         assert [batch.X.indices.tolist() for batch in rest] == [[3, 4, 5], [6, 7, 8], [9]]
 
 
-@pytest.mark.parametrize("make", [list, iter])
-def test_empty_documents_are_of_the_others_kind(make):
+@cases("make", [list, iter])
+def test_empty_documents_take_the_kind_of_the_others(make):
     bag = [(0, 2), (1, 1)]
     for documents in ([bag] * 2500 + [[]] * 5000, [[]] * 5500 + [bag], [[], (), bag, {}]):
         corpus = read(make(documents))
@@ -56,7 +57,7 @@ def test_empty_documents_are_of_the_others_kind(make):
     assert records.X.toarray().ravel().tolist() == [1, 0]
 
 
-def test_streams_of_bags_that_begin_empty():
+def test_streams_of_bags_may_start_empty():
     for make in (list, iter):
         batches = stream(make([[], [(1, 3)], [(0, 1)]]), batch_size=2)
         assert batches.vocabulary is None
@@ -66,7 +67,7 @@ def test_streams_of_bags_that_begin_empty():
     assert [batch.X.sum() for batch in batches] == [1]
 
 
-@pytest.mark.parametrize(
+@cases(
     "items",
     [
         [["tea"], [(0, 1)]],
@@ -75,14 +76,14 @@ def test_streams_of_bags_that_begin_empty():
         [{"tea": 1}, {"text": "cup"}],
     ],
 )
-def test_bags_and_other_documents_do_not_mix(items):
-    for n_before in (1, 5001):  # in one block, and in another
+def test_bags_and_other_documents_cannot_mix(items):
+    for n_before in (1, 5001):  # in the same block, and in another
         documents = items[:1] * n_before + items[1:]
         with pytest.raises(InputError, match=rf"^Item {n_before} [^\n]*\.$"):
             read(documents)
 
 
-@pytest.mark.parametrize(
+@cases(
     "items",
     [
         ["tea", ["cup"]],
@@ -92,15 +93,15 @@ def test_bags_and_other_documents_do_not_mix(items):
         [{"text": "tea"}, ["cup"]],
     ],
 )
-def test_texts_words_and_records_mix(items):
-    for n_before in (1, 5001):  # in one block, and in another
+def test_texts_words_and_records_may_mix(items):
+    for n_before in (1, 5001):  # in the same block, and in another
         corpus = read(items[:1] * n_before + items[1:], min_df=1, max_df=1.0)
         assert corpus.words == ("cup", "tea")
         assert corpus.X.sum(axis=0).tolist() == [1, n_before]
 
 
-@pytest.mark.parametrize("value", [None, float("nan"), pd.NA, 5, ["tea"]])
-def test_the_keys_of_records_go_by_name(value):
+@cases("value", [None, float("nan"), pd.NA, 5, ["tea"]])
+def test_record_keys_are_selected_by_name(value):
     records = [
         {"id": "no1", "text": value},
         {"id": "no2", "text": "cup"},
@@ -112,7 +113,7 @@ def test_the_keys_of_records_go_by_name(value):
     assert read([{"id": 1, "text": None}, {"id": 2, "text": "cup"}]).words == ("cup",)
 
 
-def test_keys_of_records_that_are_not_there():
+def test_missing_record_keys_are_named():
     with pytest.raises(InputError, match="Item 0 has no key 'id'; it has 'text'"):
         read([{"text": "tea"}], name_column="id")
     with pytest.raises(InputError, match="Item 1 has no key 'text'; it has 'body'"):
@@ -127,7 +128,7 @@ def test_keys_of_records_that_are_not_there():
         read([["tea"]], text_column="text")
 
 
-def test_messages_number_the_items():
+def test_error_messages_number_the_items():
     for make in (list, iter):
         with pytest.raises(InputError, match="Item 2 is not a document"):
             read(make([[], {}, None]))
@@ -135,7 +136,7 @@ def test_messages_number_the_items():
             read(make([[(0, 1)], ["tea"]]))
 
 
-def test_numbers_are_counts_unless_a_text_is_missing():
+def test_numeric_records_are_counts_unless_a_text_is_missing():
     assert read([{"text": 2, "tea": 1}]).words == ("tea", "text")
     assert read([{"id": 1, "text": float("nan")}, {"id": 2, "text": "cup"}]).words == ("cup",)
     with pytest.raises(InputError, match="Item 0 counts the word 'cup' as nan"):

@@ -1,4 +1,4 @@
-"""What a user's object is taken for, in one table."""
+"""Classification of the user's objects: table, column, document or record."""
 
 import warnings
 from collections import UserList
@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
-import pytest
 from scipy import sparse
 
 from opelda.corpus import _kinds as kinds
+from tests.cases import cases
 
 NUMBERS = {"a": [1, 2], "b": [0.5, 2.0]}
 TEXTS = {"id": [1, 2], "text": ["tea cup", "pot"]}
@@ -18,8 +18,8 @@ TABLES = [pd.DataFrame, pl.DataFrame, pl.LazyFrame, pa.table]
 COLUMNS = [pd.Series, pl.Series, pa.array, lambda values: pa.chunked_array([values])]
 
 
-@pytest.mark.parametrize("make", TABLES)
-def test_tables_are_told_by_what_they_hold(make):
+@cases("make", TABLES)
+def test_tables_are_classified_by_content(make):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for data, numbers in ((NUMBERS, True), (TEXTS, False), ({"a": [True]}, True)):
@@ -31,8 +31,8 @@ def test_tables_are_told_by_what_they_hold(make):
             assert kinds.are_documents(table) != numbers
 
 
-@pytest.mark.parametrize("make", COLUMNS)
-def test_columns_are_told_by_what_they_hold(make):
+@cases("make", COLUMNS)
+def test_columns_are_classified_by_content(make):
     for values, numbers in (([1, 2], True), (["tea", None], False), ([["tea"], []], False)):
         column = make(values)
         assert kinds.is_column(column)
@@ -40,7 +40,7 @@ def test_columns_are_told_by_what_they_hold(make):
         assert kinds.are_documents(column) != numbers
 
 
-@pytest.mark.parametrize(
+@cases(
     ("item", "document"),
     [
         ("", True),
@@ -66,14 +66,14 @@ def test_columns_are_told_by_what_they_hold(make):
         (sparse.dok_array(np.eye(2)), False),
     ],
 )
-def test_what_a_document_is(item, document):
+def test_is_document(item, document):
     assert kinds.is_document(item) == document
-    # alone in a list they are documents, or rows of numbers and what is told to be none
+    # in a list they are documents, or rows of numbers, or invalid
     if not kinds.is_empty(item) and item is not None:
         assert kinds.are_documents([None, [], item]) == document
 
 
-@pytest.mark.parametrize(
+@cases(
     ("items", "documents"),
     [
         ([], True),
@@ -95,11 +95,11 @@ def test_what_a_document_is(item, document):
         (None, False),
     ],
 )
-def test_what_documents_are(items, documents):
+def test_are_documents(items, documents):
     assert kinds.are_documents(items) == documents
 
 
-def test_records_have_a_text_and_counts_are_numbers():
+def test_is_record():
     assert kinds.is_record({"text": "tea"})
     assert kinds.is_record({"text": None, "id": 3})
     assert kinds.is_record({"text": float("nan"), "id": 3})

@@ -1,4 +1,4 @@
-"""Matrices as items of a stream: every kind, any width, never changed."""
+"""Matrices as items of a stream: every type, any width, never modified."""
 
 import numpy as np
 import polars as pl
@@ -11,6 +11,7 @@ from scipy import sparse
 from opelda import OnlineOPE
 from opelda.corpus import Vocabulary, mini_batches
 from opelda.errors import InputError
+from tests.cases import cases
 
 counts = hnp.arrays(
     np.float64,
@@ -20,7 +21,7 @@ counts = hnp.arrays(
 
 
 class Frame:
-    """What a data frame shows of itself."""
+    """The array interface of a data frame."""
 
     def __init__(self, values):
         self.values = values
@@ -57,7 +58,7 @@ def _long(X):
 
 
 def _twice(X):
-    """Every entry in two halves, out of order."""
+    """Return every entry as two halves, out of order."""
     X = X.tocoo()
     rows, columns = (np.concatenate([part, part])[::-1] for part in X.coords)
     data = np.concatenate([X.data, X.data])[::-1]
@@ -79,7 +80,7 @@ def only(items, **options):
 
 @pytest.mark.parametrize("kind", KINDS)
 @given(X=counts, n_words=st.one_of(st.none(), st.integers(1, 9)))
-def test_every_kind_at_every_width(kind, X, n_words):
+def test_every_matrix_type_at_every_width(kind, X, n_words):
     item = KINDS[kind](X)
     before = item.copy()
     batch = only([item], n_words=n_words)
@@ -102,26 +103,26 @@ def test_every_kind_at_every_width(kind, X, n_words):
         assert np.array_equal(item.data, before.data)
 
 
-@pytest.mark.parametrize("dtype", [bool, np.uint8, np.int8, np.int64, np.uint64, np.float32])
-def test_every_type_of_number(dtype):
+@cases("dtype", [bool, np.uint8, np.int8, np.int64, np.uint64, np.float32])
+def test_every_numeric_dtype(dtype):
     X = np.array([[1, 0, 1], [0, 1, 0]]).astype(dtype)
     assert np.array_equal(only([X]).X.toarray(), X.astype(np.float32))
 
 
-def test_small_numbers_do_not_overflow_where_entries_repeat():
+def test_duplicate_small_integers_do_not_overflow():
     X = sparse.coo_array((np.full(4, 100, np.int8), ([0] * 4, [0] * 4)), shape=(1, 1))
     assert only([X]).X.toarray().tolist() == [[400]]
 
 
-def test_the_first_matrix_decides_where_nothing_else_does():
+def test_first_matrix_sets_the_width():
     items = [np.ones((1, 3)), np.ones((1, 5)), np.ones((1, 2))]
     batches = list(mini_batches(items, batch_size=9))
     assert [batch.X.shape for batch in batches] == [(1, 3)] * 3
     assert [batch.n_unknown_tokens for batch in batches] == [0, 2, 0]
 
 
-@pytest.mark.parametrize("n_words", [None, 0, 5])
-def test_a_vocabulary_decides_where_there_is_one(n_words):
+@cases("n_words", [None, 0, 5])
+def test_vocabulary_sets_the_width(n_words):
     vocabulary = Vocabulary(["aa"], growing=True)
     items = [np.ones((1, 3)), "bb", np.ones((1, 3))]
     batches = list(mini_batches(items, batch_size=9, vocabulary=vocabulary, n_words=n_words))
@@ -130,16 +131,16 @@ def test_a_vocabulary_decides_where_there_is_one(n_words):
     assert vocabulary.document_frequency.tolist() == [0, 1]
 
 
-def test_matrices_without_rows_are_passed_over():
+def test_matrices_without_rows_are_skipped():
     items = [np.ones((0, 3)), np.ones((2, 3)), sparse.csr_array((0, 3))]
     assert only(items).position["n"] == 2
 
 
-def test_counts_too_small_for_single_precision_are_none():
+def test_counts_below_single_precision_are_zero():
     assert only([np.array([[1e-60, 1.0]])]).X.nnz == 1
 
 
-@pytest.mark.parametrize(
+@cases(
     ("item", "message"),
     [
         (np.array([[1, -2]]), r"Item 1\[0, 1\] is -2"),
@@ -156,35 +157,35 @@ def test_counts_too_small_for_single_precision_are_none():
         (Frame(np.array([["x"]])), "Item 1 must hold counts"),
     ],
 )
-@pytest.mark.parametrize("n_words", [None, 1])
-def test_bad_matrices_are_named(item, message, n_words):
+@cases("n_words", [None, 1])
+def test_invalid_matrices_are_named(item, message, n_words):
     with pytest.raises(InputError, match=message):
         list(mini_batches([np.ones((1, 2)), item], batch_size=1, n_words=n_words))
 
 
-@pytest.mark.parametrize("index", [-1, 5])
-def test_indices_are_not_trusted(index):
+@cases("index", [-1, 5])
+def test_invalid_indices_are_rejected(index):
     X = sparse.csr_array(np.ones((1, 2)))
     X.indices = np.array([0, index], np.int32)
     with pytest.raises(InputError, match="indices point outside"):
         list(mini_batches([X], batch_size=1))
 
 
-def test_a_real_data_frame():
+def test_data_frame_of_counts():
     frame = pl.DataFrame({"tea": [1, 0], "cup": [0, 2]})
     assert only([frame]).X.toarray().tolist() == [[1, 0], [0, 2]]
     with pytest.raises(InputError, match="Item 0 must hold counts"):
         only([pl.DataFrame({"tea": ["one"]})])
 
 
-def test_learners_refuse_what_is_masked_and_add_what_is_repeated():
+def test_learners_reject_masked_entries_and_sum_duplicates():
     dense = np.random.default_rng(0).poisson(2.0, (20, 6))
     model = OnlineOPE(2, random_state=0).fit(dense)
     masked = np.ma.masked_greater(dense, 3)
     for use in (model.fit, model.partial_fit, model.transform, model.score):
         with pytest.raises(InputError, match="entries are masked"):
             use(masked)
-    # 16 times 2**28 does not fit into 32 bits, in the row sums nor in a cell
+    # 16 times 2**28 exceeds 32 bits, in row sums and in cells
     rows, words = np.repeat(np.arange(20), 16), np.tile(np.arange(6), 54)[:320] % 2
     X = sparse.coo_array((np.full(320, 2**28, np.int32), (rows, np.sort(words))), shape=(20, 6))
     exact = np.zeros((20, 6))

@@ -1,4 +1,4 @@
-"""Counts moved to other columns: against SciPy, for few and for many columns."""
+"""Remapped columns against NumPy, for few and many columns."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ from opelda.corpus._matrix import remap_columns
     spread=st.sampled_from([1, 3, 200]),
     kept=st.floats(0, 1),
 )
-def test_placed_rows_are_those_of_the_permuted_matrix(seed, n_rows, n_words, spread, kept):
+def test_remapped_columns_match_numpy(seed, n_rows, n_words, spread, kept):
     rng = np.random.default_rng(seed)
     dense = rng.poisson(0.7, (n_rows, n_words)) * rng.choice([1.0, 0.25, 3.5])
     counts = sparse.csr_array(dense.astype(np.float32))
@@ -47,7 +47,7 @@ def test_placed_rows_are_those_of_the_permuted_matrix(seed, n_rows, n_words, spr
     assert (tokens == expected.sum(axis=0)).all()
 
 
-def test_what_is_no_matrix_is_refused():
+def test_invalid_matrices_are_rejected():
     one = np.ones(1, np.float32)
     ends, words = np.array([0, 1]), np.array([0], np.int32)
     for bad_ends, bad_words, columns in (

@@ -1,9 +1,9 @@
-"""The same texts are the same words, whichever way they are counted."""
+"""Every entry point gives the same words for the same texts."""
 
 import numpy as np
-import pytest
 
 from opelda.corpus import Tokenizer, Vocabulary, mini_batches, read, stream
+from tests.cases import cases
 
 LANGUAGES = {
     "en": "The 2 foxes and the hen were in a garden, and 30 of them ate what was there: B2, x.",
@@ -42,15 +42,15 @@ def by_stream(texts):
 
 
 def by_word(words, X):
-    """Counts of each word that occurs, whatever the order of the columns."""
+    """Return the counts of each word that occurs, independent of column order."""
     return {word: row.tolist() for word, row in zip(words, X.T.toarray(), strict=True) if row.any()}
 
 
-@pytest.mark.parametrize("code", LANGUAGES)
-@pytest.mark.parametrize(
+@cases("code", LANGUAGES)
+@cases(
     "way", [by_tokenizer, by_fixed_vocabulary, by_growing_vocabulary, by_mini_batches, by_stream]
 )
-def test_every_way_makes_the_words_that_read_makes(way, code):
+def test_every_entry_point_counts_the_same_words(way, code):
     corpus = read(TEXTS[code])
     assert corpus.vocabulary.tokenizer == Tokenizer(stop_words=code).decided
     expected = by_word(corpus.words, corpus.X)
@@ -59,9 +59,9 @@ def test_every_way_makes_the_words_that_read_makes(way, code):
     assert by_word(*way(TEXTS[code])) == expected
 
 
-def test_the_first_texts_decide_for_a_vocabulary_that_grows():
+def test_growing_vocabulary_detects_the_language_from_the_first_texts():
     vocabulary = Vocabulary(growing=True)
-    vocabulary.learn([["the", "und"]])  # words as they are: nothing to find a language from
+    vocabulary.learn([["the", "und"]])  # lists of words have no detected language
     assert vocabulary.tokenizer == Tokenizer()
     assert list(vocabulary) == ["the", "und"]
     vocabulary.learn([["und"], LANGUAGES["en"]])
@@ -71,7 +71,7 @@ def test_the_first_texts_decide_for_a_vocabulary_that_grows():
     assert "waren" in vocabulary
 
 
-def test_a_fixed_vocabulary_counts_every_word_it_has():
+def test_fixed_vocabulary_counts_all_its_words():
     vocabulary = Vocabulary(["the", "hen"])
     assert vocabulary.tokenizer == Tokenizer(stop_words=None).decided
     assert vocabulary.count(TEXTS["en"]).sum(axis=0).tolist() == [4, 2]
@@ -79,7 +79,7 @@ def test_a_fixed_vocabulary_counts_every_word_it_has():
     assert named.count(TEXTS["en"]).sum(axis=0).tolist() == [0, 2]
 
 
-def test_a_vocabulary_is_a_collection_of_its_words():
+def test_vocabulary_is_a_collection_of_words():
     vocabulary = read(TEXTS["en"]).vocabulary
     assert tuple(vocabulary) == vocabulary.words == tuple(sorted(vocabulary))
     assert len(list(vocabulary)) == len(vocabulary)

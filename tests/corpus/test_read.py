@@ -1,4 +1,4 @@
-"""`read`: a collection as counts, against scikit-learn's CountVectorizer."""
+"""`read`: counts of a corpus, against scikit-learn's CountVectorizer."""
 
 import gzip
 import io
@@ -14,6 +14,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 from opelda.corpus import Corpus, Tokenizer, Vocabulary, read
 from opelda.errors import InputError
+from tests.cases import cases
 
 PATTERN = r"(?u)\b\w\w+\b"
 PLAIN = Tokenizer(pattern=PATTERN, stop_words=None)
@@ -39,11 +40,11 @@ def like_scikit_learn(documents, **settings):
     max_features=st.one_of(st.none(), st.integers(1, 5)),
     n_jobs=st.sampled_from([1, 2, 3]),
 )
-def test_the_matrix_is_count_vectorizers(documents, min_df, max_df, max_features, n_jobs):
+def test_read_matches_count_vectorizer(documents, min_df, max_df, max_features, n_jobs):
     settings = {"min_df": min_df, "max_df": max_df, "max_features": max_features}
     expected = like_scikit_learn(documents, **settings)
     if isinstance(expected, str):
-        if "empty vocabulary" in expected:  # documents without words are documents all the same
+        if "empty vocabulary" in expected:  # documents without words are kept
             assert read(documents, tokenizer=PLAIN, min_df=1, max_df=1.0).X.nnz == 0
             return
         with pytest.raises(InputError):
@@ -59,7 +60,7 @@ def test_the_matrix_is_count_vectorizers(documents, min_df, max_df, max_features
     assert corpus.vocabulary.document_frequency.tolist() == df.tolist()
 
 
-def test_blocks_make_no_difference(monkeypatch):
+def test_block_size_does_not_change_the_matrix(monkeypatch):
     from opelda.corpus import _read
 
     rng = np.random.default_rng(0)
@@ -73,7 +74,7 @@ def test_blocks_make_no_difference(monkeypatch):
         assert (again.X != whole.X).nnz == 0
 
 
-def test_a_given_vocabulary_counts_its_words_only():
+def test_given_vocabulary_counts_only_its_words():
     vocabulary = Vocabulary(["tea", "milk"], tokenizer=Tokenizer(lower=False))
     corpus = read(["tea Tea milk", "coffee tea", ""], vocabulary=vocabulary)
     assert corpus.X.toarray().tolist() == [[1, 1], [1, 0], [0, 0]]
@@ -82,7 +83,7 @@ def test_a_given_vocabulary_counts_its_words_only():
     assert corpus.n_empty == 1
 
 
-def test_defaults_drop_stop_words_numbers_and_what_is_rare_or_everywhere():
+def test_defaults_drop_stop_words_numbers_rare_and_common_words():
     documents = [
         f"The report of the committee on {topic} in 1987 and why it is important number{i}"
         for i, topic in enumerate(["fishing", "grain", "coffee", "oil"] * 30)
@@ -108,7 +109,7 @@ def folder(tmp_path):
     return tmp_path
 
 
-def test_the_same_documents_in_other_files(folder, monkeypatch):
+def test_same_documents_in_every_kind_of_file(folder, monkeypatch):
     memory = read((folder / "a.txt").read_text().splitlines())
     for corpus in (
         read(folder / "a.txt"),
@@ -123,7 +124,7 @@ def test_the_same_documents_in_other_files(folder, monkeypatch):
     assert read("-").words == ("galaxies", "stars")
 
 
-def test_several_files_are_one_collection(folder):
+def test_several_files_are_one_corpus(folder):
     (folder / "b.txt").write_text("stars\nproteins\n")
     for source in ([folder / "a.txt", folder / "b.txt"], str(folder / "?.txt")):
         corpus = read(source)
@@ -131,11 +132,11 @@ def test_several_files_are_one_collection(folder):
         assert corpus.X.sum() == 8
 
 
-def test_documents_have_their_names(folder):
+def test_name_column_names_documents(folder):
     assert read(folder / "a.jsonl.gz", name_column="id").names == ["0", "1", "2", "3"]
 
 
-def test_malformed_documents_stop_or_are_counted(folder):
+def test_malformed_documents_stop_or_are_skipped(folder):
     (folder / "bad.jsonl").write_text('{"text": "tea"}\n{"text"\n{"text": "cup"}\n')
     with pytest.raises(InputError, match=r"bad\.jsonl.*line 2"):
         read(folder / "bad.jsonl")
@@ -144,7 +145,7 @@ def test_malformed_documents_stop_or_are_counted(folder):
     assert "line 2" in corpus.problems[0]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("source", "options", "message"),
     [
         ([], {}, "no documents"),
@@ -161,7 +162,7 @@ def test_malformed_documents_stop_or_are_counted(folder):
         (12, {}, "source must be"),
     ],
 )
-def test_bad_input_is_told_in_a_sentence(source, options, message):
+def test_invalid_input_is_rejected(source, options, message):
     with pytest.raises(InputError, match=message):
         read(source, **options)
 
@@ -172,7 +173,7 @@ def test_repr_and_length():
     assert (len(corpus), repr(corpus)) == (2, "Corpus(2 documents, 2 words)")
 
 
-def test_stop_words_leave_counted_documents_too(tmp_path):
+def test_stop_words_are_removed_from_counted_documents(tmp_path):
     (tmp_path / "a.ldac").write_text("2 0:1 1:2\n1 2:3\n")
     (tmp_path / "a.vocab").write_text("the\ntea\nand\n")
     corpus = read(tmp_path / "a.ldac", format="ldac")
@@ -183,7 +184,7 @@ def test_stop_words_leave_counted_documents_too(tmp_path):
     assert without.n_empty == 1
 
 
-def test_strings_in_a_list_are_texts_whatever_files_there_are(folder, monkeypatch):
+def test_strings_in_a_list_are_texts_not_paths(folder, monkeypatch):
     monkeypatch.chdir(folder)
     for name, text in (("barn", "nebula"), ("shop", "comet")):
         (folder / name).mkdir()
@@ -197,7 +198,7 @@ def test_strings_in_a_list_are_texts_whatever_files_there_are(folder, monkeypatc
         read([Path("a.txt"), Path("missing.txt")])
 
 
-def test_files_with_other_vocabularies_are_read_apart(tmp_path):
+def test_files_with_different_vocabularies_are_rejected(tmp_path):
     for name, words in (("a", "apple\nbanana\n"), ("b", "xray\nyoke\n")):
         (tmp_path / f"docword.{name}.txt").write_text("1\n2\n1\n1 1 3\n")
         (tmp_path / f"vocab.{name}.txt").write_text(words)
@@ -207,13 +208,13 @@ def test_files_with_other_vocabularies_are_read_apart(tmp_path):
     assert read(str(tmp_path / "docword.*")).X.toarray().tolist() == [[3, 0], [3, 0]]
 
 
-def test_texts_are_tokenised_whatever_lies_beside_them(tmp_path):
+def test_text_files_ignore_vocabulary_files(tmp_path):
     (tmp_path / "a.txt").write_text("Tea, cup\n")
     (tmp_path / "a.txt.vocab").write_text("stars\n")
     assert read(tmp_path / "a.txt").words == ("cup", "tea")
 
 
-def test_models_of_counts_take_texts_of_any_kind(tmp_path):
+def test_models_of_counts_tokenize_texts(tmp_path):
     from opelda import OnlineOPE
     from opelda.corpus.formats import FORMATS
 
@@ -224,7 +225,7 @@ def test_models_of_counts_take_texts_of_any_kind(tmp_path):
         assert model.vocabulary_.count(["Stars, GALAXY!"]).sum() == 2
 
 
-def test_a_compressed_file_is_read_once(tmp_path, monkeypatch):
+def test_compressed_file_is_opened_once(tmp_path, monkeypatch):
     from opelda.corpus.formats._input import Input
 
     path = tmp_path / "a.txt.gz"
@@ -236,7 +237,7 @@ def test_a_compressed_file_is_read_once(tmp_path, monkeypatch):
     assert len(opened) == 1
 
 
-def test_a_named_pipe(tmp_path):
+def test_named_pipe_is_read(tmp_path):
     import os
     import threading
 
@@ -253,6 +254,6 @@ def test_a_named_pipe(tmp_path):
     writer.join()
 
 
-def test_a_vocabulary_leaves_nothing_to_choose():
+def test_vocabulary_and_word_selection_are_exclusive():
     with pytest.raises(InputError, match="leave out"):
         read(["tea"], vocabulary=Vocabulary(["tea"]), min_df=2)

@@ -1,4 +1,4 @@
-"""Restarts of files and folders: rows of the table in docs/streams.md, each a test of its name."""
+"""Restarts of files and folders: each row of the table in docs/streams.md has a test."""
 
 import gzip
 import os
@@ -139,8 +139,8 @@ def _(learner):
     learner.run(learner.folder / "*.txt").has(range(100), same=False)
 
 
-def test_many_files_are_known_by_their_keys(tmp_path, monkeypatch):
-    """Also when the ends of most of them are forgotten."""
+def test_renamed_file_is_recognized_by_its_key(tmp_path, monkeypatch):
+    """Most file ends are forgotten."""
     monkeypatch.setattr(_files, "N_ENDS", 1)
     learner = Learner(tmp_path)
     for number in range(8):
@@ -151,7 +151,7 @@ def test_many_files_are_known_by_their_keys(tmp_path, monkeypatch):
     learner.run(tmp_path / "*.txt").has(range(80))
 
 
-def test_a_log_that_is_given_with_the_files_it_was_rotated_into(tmp_path):
+def test_rotated_logs_matched_by_a_pattern(tmp_path):
     learner = Learner(tmp_path)
     learner.write(0, 25)
     learner.run(tmp_path / "log*", 2)
@@ -161,7 +161,7 @@ def test_a_log_that_is_given_with_the_files_it_was_rotated_into(tmp_path):
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes")
-def test_a_named_pipe_is_a_pipe(tmp_path):
+def test_named_pipe_restarts_like_a_pipe(tmp_path):
     learner = Learner(tmp_path)
     os.mkfifo(learner.path)
     for first in (0, 25):
@@ -216,7 +216,7 @@ def test_restart(name, tmp_path):
     row[name](Learner(tmp_path))
 
 
-def test_the_table_of_the_docs_has_these_rows():
+def test_documented_restarts_are_all_tested():
     table = re.findall(
         r"^\| (an? [^|]+|several files) \| ([^|]+) \|", PAGE.read_text(), re.MULTILINE
     )

@@ -1,4 +1,4 @@
-"""Restarts of files and folders that are followed: rows of the table in docs/streams.md."""
+"""Restarts of followed files and folders: rows of the table in docs/streams.md."""
 
 import os
 import shutil
@@ -35,7 +35,7 @@ def _(learner, clock):
     learner.path.rename(learner.folder / "log.1")
     learner.write(35, 38)
 
-    def late():  # whoever writes has the old file open still
+    def late():  # the writer still has the old file open
         with old:
             old.write(lines(15, 35))
 
@@ -59,7 +59,7 @@ def _(learner, clock):
     batches = learner.follow()
     learner.learn(islice(batches, 2))
     shutil.copy(learner.path, learner.folder / "log.1")
-    learner.write(25, 90)  # longer than it was at the next look
+    learner.write(25, 90)  # longer than at the previous poll
     learner.learn(islice(batches, 6))
     (learner.folder / "log.1").rename(learner.folder / "log.2")
     shutil.copy(learner.path, learner.folder / "log.1")
@@ -97,8 +97,8 @@ def _(learner, clock):
     learner.has(range(70))
 
 
-def test_copies_of_what_was_below_a_batch(tmp_path, clock):
-    """Nothing of the file was read when it was cut short, shorter or longer than it was."""
+def test_copied_and_truncated_files_shorter_than_a_batch(tmp_path, clock):
+    """The file was truncated before any read, to a shorter or longer file."""
     learner = Learner(tmp_path)
 
     def rotate(number, first, after):
@@ -113,11 +113,11 @@ def test_copies_of_what_was_below_a_batch(tmp_path, clock):
     learner.learn(islice(learner.follow(), 4)).has(range(40))
 
 
-FUTURE = (4e9, 4e9)  # seconds since 1970, of access and change
+FUTURE = (4e9, 4e9)  # access and modification time, in seconds since 1970
 
 
-def test_files_from_the_future_are_read(tmp_path, clock):
-    """In a folder, and a file that was rotated; what is still written to is waited for."""
+def test_files_with_future_timestamps_are_read(tmp_path, clock):
+    """In a folder, and in a rotated file; a file that still grows is read later."""
     learner = Learner(tmp_path)
     os.utime(learner.write(0, 15, "in/a"), FUTURE)
     clock.after(0.8, lambda: os.utime(learner.write(15, 20, "in/a", mode="a"), FUTURE))

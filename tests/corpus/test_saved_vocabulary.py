@@ -1,4 +1,4 @@
-"""A vocabulary as arrays: what comes back from a file is not trusted."""
+"""A vocabulary as arrays, which are validated when a file is loaded."""
 
 import json
 from unittest import mock
@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from opelda.corpus import Vocabulary
 from opelda.errors import InputError
+from tests.cases import cases
 
 
 def learned():
@@ -20,7 +21,7 @@ def learned():
 
 
 @given(st.lists(st.text(), unique=True))
-def test_any_words_survive(words):
+def test_arbitrary_words_round_trip(words):
     arrays, header = Vocabulary(words).to_arrays()
     header = json.loads(json.dumps(header))
     assert list(Vocabulary.from_arrays(arrays, header).words) == words
@@ -29,7 +30,7 @@ def test_any_words_survive(words):
     assert arrays["bytes"].tobytes().decode() == "".join(words)
 
 
-def test_everything_survives_json():
+def test_state_round_trips_through_json():
     vocabulary = learned()
     arrays, header = vocabulary.to_arrays()
     again = Vocabulary.from_arrays(arrays, json.loads(json.dumps(header)))
@@ -39,7 +40,7 @@ def test_everything_survives_json():
     assert again.n_dropped == vocabulary.n_dropped > 0
 
 
-def test_the_arrays_are_copies_both_ways():
+def test_arrays_are_copies():
     vocabulary = learned()
     arrays, header = vocabulary.to_arrays()
     again = Vocabulary.from_arrays(arrays, header)
@@ -48,7 +49,7 @@ def test_the_arrays_are_copies_both_ways():
     assert again == vocabulary == learned()
 
 
-@pytest.mark.parametrize(
+@cases(
     ("name", "value", "message"),
     [
         ("bytes", None, "'bytes' should be a vector"),
@@ -75,7 +76,7 @@ def test_the_arrays_are_copies_both_ways():
         ("last_seen", np.array([0, 0, 0, 3]), "last seen after update 2"),
     ],
 )
-def test_damaged_arrays(name, value, message):
+def test_corrupted_arrays_are_rejected(name, value, message):
     arrays, header = learned().to_arrays()
     if value is None:
         del arrays[name]
@@ -85,7 +86,7 @@ def test_damaged_arrays(name, value, message):
         Vocabulary.from_arrays(arrays, header)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("name", "value", "message"),
     [
         ("growing", 1, "growing must be"),
@@ -103,7 +104,7 @@ def test_damaged_arrays(name, value, message):
         ("n_unknown_tokens", -1.0, "should be a number from 0 on"),
     ],
 )
-def test_damaged_headers(name, value, message):
+def test_corrupted_headers_are_rejected(name, value, message):
     arrays, header = learned().to_arrays()
     with pytest.raises(InputError, match=message):
         Vocabulary.from_arrays(arrays, {**header, name: value})
@@ -113,7 +114,7 @@ def test_damaged_headers(name, value, message):
 
 
 @given(st.data())
-def test_random_damage_never_gets_through_as_something_else(data):
+def test_random_corruption_is_rejected_or_a_valid_vocabulary(data):
     arrays, header = learned().to_arrays()
     name = data.draw(st.sampled_from(sorted(arrays)))
     array = arrays[name]
@@ -124,12 +125,12 @@ def test_random_damage_never_gets_through_as_something_else(data):
         vocabulary = Vocabulary.from_arrays(arrays, header)
     except InputError:
         return
-    # what is let through is a vocabulary that works and describes itself by just those arrays
+    # an accepted vocabulary works and gives the same arrays
     vocabulary.learn([["é", "new"]] * 3)
     again, _ = Vocabulary.from_arrays(arrays, header).to_arrays()
     assert all(np.array_equal(again[key], arrays[key]) for key in arrays)
 
 
-def test_nothing_is_unpickled():
+def test_pickles_are_not_loaded():
     with mock.patch("pickle.loads", side_effect=AssertionError), pytest.raises(InputError):
         Vocabulary.from_arrays({"bytes": np.array([object()])}, learned().to_arrays()[1])

@@ -1,4 +1,4 @@
-"""Records that come again are known, others are never taken for them."""
+"""Replayed records are recognized, and new records are never skipped."""
 
 import json
 from itertools import takewhile
@@ -14,6 +14,7 @@ from opelda.corpus import _replay as _seen
 from opelda.corpus import stream
 from opelda.corpus._replay import SURE, Former, Seen, ended, item_key, recognise
 from opelda.errors import InputError
+from tests.cases import cases
 from tests.corpus.restarts import Once
 
 records = st.lists(st.sampled_from([b"a\n", b"b\n", b"c\n"]), max_size=40)
@@ -24,7 +25,7 @@ def joined(records):
 
 
 def former_of(*inputs):
-    """The position after these inputs, one after the other."""
+    """Return the position after reading the inputs in order."""
     seen = Seen()
     for lines in inputs:
         seen = Seen(seen.last)
@@ -33,7 +34,7 @@ def former_of(*inputs):
 
 
 def new_of(position, lines):
-    """Return what of some lines is new, and what is seen then."""
+    """Return the new lines and the next position."""
     left = iter(lines)
     found = recognise(left, ended, Former.of(position), "lines")
     return [*found.held, *left], found.seen
@@ -44,7 +45,7 @@ def same_length(left, right):
 
 
 def expected(before, lines):
-    """How many lines were read before, by trying everything."""
+    """Return the number of repeated lines, by exhaustive search."""
     alike = same_length(before, lines)
     if (before and alike == len(before)) or alike == len(lines):
         return alike
@@ -55,7 +56,7 @@ def expected(before, lines):
 
 
 @given(records, records, st.data())
-def test_what_was_read_is_passed_over_and_nothing_else(before, after, data):
+def test_replayed_lines_are_skipped_and_new_lines_kept(before, after, data):
     beginning = data.draw(
         st.one_of(
             st.just([]),
@@ -75,8 +76,8 @@ def test_what_was_read_is_passed_over_and_nothing_else(before, after, data):
 
 
 @given(records, records, st.integers(0, 40))
-def test_few_marks_of_many_records_lose_nothing(before, after, n):
-    """Between two marks nobody can say; a replay of all of it is known all the same."""
+def test_few_marks_lose_no_record(before, after, n):
+    """A cut between two marks is unknown; a complete replay is recognized."""
     with mock.patch.multiple(_seen, N_MARKS=3, N_LAST=2, SURE=4):
         position = former_of(before)
         lines = before[:n] + after
@@ -90,7 +91,7 @@ def test_few_marks_of_many_records_lose_nothing(before, after, n):
 
 
 @given(st.integers(1, 60), st.integers(0, 60))
-def test_what_is_seen_does_not_depend_on_how_it_came(n, cut):
+def test_chunking_does_not_change_the_position(n, cut):
     lines = [f"{i}\n".encode() for i in range(n)]
     with mock.patch.multiple(_seen, N_MARKS=4, N_LAST=5):
         parts = Seen()
@@ -99,18 +100,16 @@ def test_what_is_seen_does_not_depend_on_how_it_came(n, cut):
         assert parts.as_json() == former_of(lines)
 
 
-def test_overlaps_reach_back_beyond_a_restart():
+def test_overlaps_span_restarts():
     first, second = [b"1\n", b"2\n", b"3\n"], [b"4\n"]
     assert new_of(former_of(first, second), [b"2\n", b"3\n", b"4\n", b"5\n"])[0] == [b"5\n"]
-    seen = new_of(former_of(first, second), second)[1]  # the second again, and nothing more
+    seen = new_of(former_of(first, second), second)[1]  # the second input repeated
     assert new_of(seen.as_json(), [b"3\n", b"4\n", b"5\n"])[0] == [b"5\n"]
 
 
-@pytest.mark.parametrize(
-    ("lines", "n_new"), [(b"89", 0), (b"9", 0), (b"0x", 2), (b"x", 1), (b"7x", 2)]
-)
-def test_it_is_decided_without_waiting_for_more(lines, n_new):
-    """As soon as a line tells, no further one is asked for."""
+@cases(("lines", "n_new"), [(b"89", 0), (b"9", 0), (b"0x", 2), (b"x", 1), (b"7x", 2)])
+def test_replay_is_decided_without_reading_ahead(lines, n_new):
+    """No line is read after the decisive one."""
 
     def asked():
         for letter in lines:
@@ -121,7 +120,7 @@ def test_it_is_decided_without_waiting_for_more(lines, n_new):
     assert len(recognise(asked(), ended, Former.of(position), "lines").held) == n_new
 
 
-def test_a_position_stays_small():
+def test_position_size_is_bounded():
     seen = Seen()
     lines = joined(f"{i}\n".encode() for i in range(100_000))
     for _ in range(10):
@@ -130,14 +129,14 @@ def test_a_position_stays_small():
     assert len(json.dumps(seen.as_json())) < 40_000
 
 
-@pytest.mark.parametrize("name", ["n", "step", "marks", "end", "last"])
-@pytest.mark.parametrize("value", [None, -1, "x", [], "AAAA"])
-def test_no_position(name, value):
+@cases("name", ["n", "step", "marks", "end", "last"])
+@cases("value", [None, -1, "x", [], "AAAA"])
+def test_invalid_positions_are_rejected(name, value):
     with pytest.raises(InputError, match="no position"):
         Former.of(former_of([b"a\n", b"b\n"]) | {name: value})
 
 
-def test_items_are_known_by_their_content():
+def test_item_keys_depend_on_content():
     X = np.arange(6.0).reshape(2, 3)
     items = ["tea", ["tea"], {"tea": 1}, {"tea": 2}, [["tea"]], X, X.T, sparse.csr_array(X), 7]
     keys = [item_key(item) for item in items]
@@ -146,9 +145,9 @@ def test_items_are_known_by_their_content():
     assert item_key({"tea": 1, "cup": 2}) == item_key(dict([("tea", 1), ("cup", 2)]))
 
 
-@pytest.mark.parametrize("again", ["id,text\n", ""])
-def test_the_header_of_a_table_is_no_document(again):
-    """Whether another table comes with the same header, or goes on without one."""
+@cases("again", ["id,text\n", ""])
+def test_table_header_is_not_a_document_after_a_restart(again):
+    """The pipe continues with the same header or without a header."""
     first = stream(Once("id,text\n1,tea\n2,cup\n"), format="csv", batch_size=2)
     (batch,) = first
     other = stream(Once(again + "3,pot\n4,jug\n"), format="csv", batch_size=5)
@@ -167,9 +166,9 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("format", BAD)
-@pytest.mark.parametrize("n_good", [0, 1, 3, 4, 7])
-def test_all_before_a_bad_line_of_a_pipe_is_given(format, n_good):
+@cases("format", BAD)
+@cases("n_good", [0, 1, 3, 4, 7])
+def test_documents_before_a_bad_line_of_a_pipe_are_given(format, n_good):
     good, bad = BAD[format]
     header = {"csv": "id,text\n", "tsv": "id\ttext\n"}.get(format, "")
     text = header + good * n_good + bad + good * 3

@@ -1,4 +1,4 @@
-"""`stream`: the same counts as `read`, in mini-batches, from any position on."""
+"""`stream`: the counts of `read`, in mini-batches, from any position."""
 
 import json
 
@@ -20,6 +20,7 @@ from opelda.corpus import (
 )
 from opelda.corpus._block import Problems
 from opelda.errors import InputError
+from tests.cases import cases
 
 RNG = np.random.default_rng(0)
 WORDS = np.array([f"w{i}" for i in range(60)])
@@ -28,7 +29,7 @@ TEXTS = [" ".join(RNG.choice(WORDS, RNG.integers(0, 12))) for _ in range(137)]
 
 @pytest.fixture
 def files(tmp_path):
-    """The same documents in one file, and in three."""
+    """Write the same documents to one file, and to three files."""
     (tmp_path / "all.txt").write_text("".join(text + "\n" for text in TEXTS))
     for number, part in enumerate((TEXTS[:50], TEXTS[50:61], TEXTS[61:])):
         lines = "".join(json.dumps({"text": text}) + "\n" for text in part)
@@ -36,9 +37,9 @@ def files(tmp_path):
     return tmp_path
 
 
-@pytest.mark.parametrize("name", ["all.txt", "part-*.jsonl"])
-@pytest.mark.parametrize("n_jobs", [1, 3])
-def test_batches_add_up_to_what_is_read(files, name, n_jobs):
+@cases("name", ["all.txt", "part-*.jsonl"])
+@cases("n_jobs", [1, 3])
+def test_batches_add_up_to_the_corpus(files, name, n_jobs):
     whole = read(str(files / name), min_df=1, max_df=1.0)
     for size in (1, 20, 137, 500):
         batches = list(
@@ -49,7 +50,7 @@ def test_batches_add_up_to_what_is_read(files, name, n_jobs):
 
 
 @given(data=st.data())
-def test_going_on_from_any_position_gives_the_same_batches(data, tmp_path_factory):
+def test_every_position_resumes_with_the_same_batches(data, tmp_path_factory):
     folder = tmp_path_factory.mktemp("parts")
     cuts = sorted(data.draw(st.lists(st.integers(0, 30), max_size=3)))
     for number, (first, after) in enumerate(zip([0, *cuts], [*cuts, 30], strict=True)):
@@ -67,7 +68,7 @@ def test_going_on_from_any_position_gives_the_same_batches(data, tmp_path_factor
         assert (ours.X != theirs.X).nnz == 0
 
 
-def test_no_more_is_read_of_what_cannot_be_read_again_than_is_used():
+def test_iterators_are_read_no_further_than_needed():
     taken = []
 
     def documents():
@@ -81,14 +82,14 @@ def test_no_more_is_read_of_what_cannot_be_read_again_than_is_used():
         assert len(taken) == 10 * n_batches
 
 
-def test_vocabularies_grow_and_stay_bounded():
+def test_vocabulary_grows_up_to_max_features():
     batches = stream(TEXTS, batch_size=10, max_features=20)
     assert max(batch.X.shape[1] for batch in batches) == 20
     with pytest.raises(InputError, match="leave those out"):
         stream(TEXTS, vocabulary=Vocabulary(["a"]), max_features=3)
 
 
-def test_the_language_is_found_once(tmp_path):
+def test_language_is_detected_once(tmp_path):
     texts = ["the stars of the galaxy and what they are"] * 30 + ["cells of the body"] * 30
     model = OnlineOPE(2, random_state=0)
     model.fit_stream(stream(texts, batch_size=10), checkpoint=tmp_path)
@@ -99,7 +100,7 @@ def test_the_language_is_found_once(tmp_path):
     assert again.n_docs_seen_ == 60
 
 
-def test_a_learner_counts_with_its_own_copy(files):
+def test_learner_counts_with_its_own_vocabulary(files):
     source = stream(files / "all.txt", batch_size=25, min_df=1)
     model = OnlineOPE(3, random_state=0).fit_stream(source)
     assert model.n_docs_seen_ == 137
@@ -111,7 +112,7 @@ def test_a_learner_counts_with_its_own_copy(files):
     assert (model.components_ == by_hand.components_).all()
 
 
-def test_interrupted_streams_end_the_same(files, tmp_path):
+def test_interrupted_stream_gives_the_identical_checkpoint(files, tmp_path):
     def learn(folder, limit=None):
         model = OnlineOPE(3, batch_size=10, random_state=0)
         source = stream(str(files / "part-*.jsonl"), batch_size=10, limit=limit)
@@ -124,7 +125,7 @@ def test_interrupted_streams_end_the_same(files, tmp_path):
     assert cut.read_bytes() == full.read_bytes()
 
 
-def test_positions_of_other_files_are_told_apart(files):
+def test_positions_of_other_files_are_recognized(files):
     place = next(iter(stream(str(files / "part-*.jsonl"), batch_size=5))).position
     other = stream(files / "all.txt", batch_size=5)
     other.seek(place)
@@ -134,7 +135,7 @@ def test_positions_of_other_files_are_told_apart(files):
         next(iter(other))
 
 
-def test_a_limit_ends_where_it_says(files, tmp_path):
+def test_limit_stops_the_stream(files, tmp_path):
     fixed = Vocabulary(WORDS.tolist())
     batches = list(stream(files / "all.txt", batch_size=5, limit=7, vocabulary=fixed))
     assert [batch.X.shape[0] for batch in batches] == [5, 2]
@@ -144,7 +145,7 @@ def test_a_limit_ends_where_it_says(files, tmp_path):
     assert (left != fixed.count(TEXTS[7:])).nnz == 0
 
 
-def test_what_was_read_before_a_bad_line_counts_for_any_threads(tmp_path):
+def test_documents_before_a_bad_line_are_given_for_any_n_jobs(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text('{"text": "tea"}\n' * 100 + "bad\n")
     for n_jobs in (1, 2, 3):
@@ -155,7 +156,7 @@ def test_what_was_read_before_a_bad_line_counts_for_any_threads(tmp_path):
 
 
 class Repeated:
-    """A stream of somebody's own, which has nothing but what the Protocol says."""
+    """A user-defined stream with the methods of the Protocol only."""
 
     def __init__(self, texts, batch_size):
         self.vocabulary = Vocabulary(growing=True, tokenizer=Tokenizer(stop_words=None))
@@ -174,7 +175,7 @@ class Repeated:
             yield MiniBatch(X, self.position, change, change.n_unknown_tokens, words)
 
 
-def test_learners_follow_any_document_stream(tmp_path):
+def test_learners_accept_user_defined_streams(tmp_path):
     texts = ["tea cup", "pot tea", "cup pot"] * 20
     assert isinstance(Repeated(texts, 6), DocumentStream)
     assert not isinstance(texts, DocumentStream)
@@ -187,7 +188,7 @@ def test_learners_follow_any_document_stream(tmp_path):
     assert next(mini_batches(Repeated(texts, 6), batch_size=1, position=54)).position == 60
 
 
-def test_counting_without_learning_leaves_a_vocabulary_as_it_was():
+def test_counting_does_not_change_the_vocabulary():
     own = Vocabulary(growing=True)
     own.learn(["tea cup", "tea"])
     before = own.copy()
@@ -200,7 +201,7 @@ def test_counting_without_learning_leaves_a_vocabulary_as_it_was():
     assert batch.n_unknown_tokens == 2
 
 
-def test_numbered_columns_are_as_many_as_those_counted_over():
+def test_numbered_columns_must_match_n_words():
     source = stream(np.eye(3), batch_size=2)
     with pytest.raises(InputError, match="3 columns without words, but they are to be counted"):
         next(source.batches(None, 4, learn=False))

@@ -1,4 +1,4 @@
-"""Generated documents: the shapes asked for, drawn from what is said they are drawn from."""
+"""Generated documents: shapes, and agreement with the stated distributions."""
 
 import numpy as np
 import pytest
@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from opelda.corpus import generate
 from opelda.errors import InputError
+from tests.cases import cases
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -19,7 +20,7 @@ seeds = st.integers(0, 2**32 - 1)
     st.sampled_from([1e-3, 0.1, 5]),
     seeds,
 )
-def test_shapes_and_distributions(n_docs, n_words, n_topics, n_tokens, prior, seed):
+def test_shapes_and_normalization(n_docs, n_words, n_topics, n_tokens, prior, seed):
     made = generate(
         n_docs,
         n_words=n_words,
@@ -42,8 +43,8 @@ def test_shapes_and_distributions(n_docs, n_words, n_topics, n_tokens, prior, se
 
 
 @given(seeds)
-def test_words_follow_mixtures_and_topics(seed):
-    """Counts per word against their expectation: sums of independent draws, Bernstein's bound."""
+def test_word_counts_match_their_expectation(seed):
+    """Word counts against their expectation, by Bernstein's bound for independent draws."""
     made = generate(3000, n_words=25, n_topics=3, n_tokens=30, random_state=seed)
     lengths = made.X.sum(axis=1)
     probability = made.mixtures @ made.topics
@@ -55,8 +56,8 @@ def test_words_follow_mixtures_and_topics(seed):
 
 
 @given(seeds)
-def test_documents_follow_their_own_mixture(seed):
-    """With separated topics the block a token is in nearly tells its topic."""
+def test_documents_match_their_mixtures(seed):
+    """With separated topics, the block of a token nearly determines its topic."""
     made = generate(2000, n_words=40, n_topics=4, n_tokens=60, separated=True, random_state=seed)
     shares = made.X.toarray().reshape(2000, 4, 10).sum(axis=2) / made.X.sum(axis=1)[:, None]
     expected = 0.9 * made.mixtures + 0.1 / 4
@@ -74,7 +75,7 @@ def test_lengths_are_poisson(seed):
 
 
 @given(st.integers(1, 12), st.integers(0, 40))
-def test_separated_topics_live_on_their_own_blocks(n_topics, more):
+def test_separated_topics_use_disjoint_blocks_of_words(n_topics, more):
     n_words = n_topics + more
     topics = generate(1, n_words=n_words, n_topics=n_topics, separated=True).topics
     owner = topics.argmax(axis=0)
@@ -87,7 +88,7 @@ def test_separated_topics_live_on_their_own_blocks(n_topics, more):
         assert (topics[k] > 0).all()
 
 
-def test_the_seed_decides():
+def test_output_depends_on_the_seed():
     first, again, other = (generate(50, random_state=seed) for seed in (1, 1, 2))
     assert (first.X != again.X).nnz == 0
     assert np.array_equal(first.topics, again.topics)
@@ -97,17 +98,17 @@ def test_the_seed_decides():
 
 
 @pytest.mark.parametrize("seed", range(1))
-def test_more_documents_than_are_drawn_at_once(seed):
+def test_more_documents_than_one_block(seed):
     made = generate(10_000, n_words=30, n_topics=2, n_tokens=5, separated=True, random_state=seed)
     assert made.X.shape == (10_000, 30)
     assert made.X.indices.dtype == np.int32
-    # documents stay beside their own mixtures
+    # rows of X and of mixtures correspond
     own = made.X[:, :15].sum(axis=1) / made.X.sum(axis=1)
     for part in np.array_split(np.arange(10_000), 5):
         assert np.corrcoef(own[part], made.mixtures[part, 0])[0, 1] > 0.8
 
 
-@pytest.mark.parametrize(
+@cases(
     "arguments",
     [
         {"n_docs": -1},
@@ -123,6 +124,6 @@ def test_more_documents_than_are_drawn_at_once(seed):
         {"random_state": -1},
     ],
 )
-def test_bad_parameters(arguments):
+def test_invalid_parameters_are_rejected(arguments):
     with pytest.raises(InputError):
         generate(**{"n_docs": 1, **arguments})

@@ -1,4 +1,4 @@
-"""The endless stream: enterable anywhere, words that come and go, constant memory."""
+"""The endless stream: random access, changing words, constant memory."""
 
 import itertools
 import tracemalloc
@@ -10,12 +10,13 @@ from hypothesis import strategies as st
 
 from opelda.corpus import Vocabulary, generate_stream, mini_batches
 from opelda.errors import InputError
+from tests.cases import cases
 
 SMALL = {"n_words": 60, "n_topics": 3, "n_tokens": 8, "new_words_per_batch": 10}
 
 
 @given(st.integers(0, 60), st.integers(1, 25), st.integers(0, 5), st.integers(0, 2**32 - 1))
-def test_entered_anywhere_it_is_the_same_stream(n_docs, batch_size, first, seed):
+def test_first_batch_enters_the_same_stream(n_docs, batch_size, first, seed):
     options = {"batch_size": batch_size, "random_state": seed, **SMALL}
     whole = list(generate_stream(n_docs, **options))
     assert sum(map(len, whole)) == n_docs
@@ -35,8 +36,8 @@ def test_documents_are_counts_of_words():
 
 
 @given(st.integers(0, 2**32 - 1))
-def test_words_come_and_go(seed):
-    """60 words at a time, 10 of them new: after 6 batches none is left."""
+def test_old_words_are_replaced_by_new_words(seed):
+    """Each batch replaces 10 of 60 words: after 6 batches all are replaced."""
     batches = list(generate_stream(4000, batch_size=200, random_state=seed, **SMALL))
     words = [set().union(*batch) for batch in batches]
     for t, here in enumerate(words):
@@ -50,8 +51,8 @@ def test_words_come_and_go(seed):
 
 
 @given(st.integers(0, 2**32 - 1))
-def test_topics_stay_with_their_words(seed):
-    """Words of one topic, every third, share documents far more often than words of two."""
+def test_topics_keep_their_words(seed):
+    """Every third word has the same topic, and words of one topic share documents."""
     batches = generate_stream(
         3000, batch_size=1000, random_state=seed, doc_topic_prior=0.01, **SMALL
     )
@@ -63,12 +64,12 @@ def test_topics_stay_with_their_words(seed):
         assert np.mean(shares) > 0.8
 
 
-def test_another_seed_is_another_stream():
+def test_streams_differ_between_seeds():
     one, two = (next(generate_stream(100, random_state=seed)) for seed in (1, 2))
     assert one != two
 
 
-def test_a_vocabulary_follows_it_in_bounded_memory():
+def test_growing_vocabulary_uses_bounded_memory():
     vocabulary = Vocabulary(growing=True, max_features=80)
     stream = generate_stream(None, batch_size=100, **SMALL)
     batches = mini_batches(stream, batch_size=100, vocabulary=vocabulary)
@@ -88,7 +89,7 @@ def test_a_vocabulary_follows_it_in_bounded_memory():
     assert vocabulary.n_evicted > 0
 
 
-@pytest.mark.parametrize(
+@cases(
     "arguments",
     [
         {"n_docs": -1},
@@ -102,6 +103,6 @@ def test_a_vocabulary_follows_it_in_bounded_memory():
         {"first_batch": -1},
     ],
 )
-def test_bad_parameters_are_refused_at_once(arguments):
+def test_invalid_parameters_are_rejected_at_once(arguments):
     with pytest.raises(InputError):
         generate_stream(**{"n_docs": 10, **arguments})

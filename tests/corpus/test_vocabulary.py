@@ -1,4 +1,4 @@
-"""The vocabulary against a slow one that follows the rules word by word."""
+"""The vocabulary against a slow reference implementation."""
 
 import tracemalloc
 from collections import Counter
@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from opelda.corpus import Vocabulary
 from opelda.errors import InputError
+from tests.cases import cases
 
 words = st.sampled_from([f"w{i}" for i in range(14)])
 counts = st.sampled_from([0, 1, 2, 0.5])
@@ -26,13 +27,13 @@ settings = st.fixed_dictionaries(
 
 
 class Slow:
-    """One word after the other, sorted lists, no arrays."""
+    """A reference: word by word, with sorted lists instead of arrays."""
 
     def __init__(self, first, growing, max_features, when_full, min_df=1):
         self.columns = [[word, 0, 0] for word in first]  # word, document frequency, last seen
         self.growing, self.evict = growing, when_full == "evict"
         self.most = max_features or 10**9
-        self.min_df, self.waiting = min_df, []  # [word, documents], the one seen last at the end
+        self.min_df, self.waiting = min_df, []  # [word, documents], most recent last
         self.time = 0
 
     def learn(self, batch):
@@ -48,7 +49,7 @@ class Slow:
             if column[0] in frequency:
                 column[1:] = [column[1] + frequency[column[0]], self.time]
         have = {column[0] for column in self.columns}
-        # a Counter remembers first appearance, and sorting is stable
+        # a Counter keeps the order of first appearance, and sorting is stable
         new = sorted((w for w in frequency if w not in have), key=lambda w: -frequency[w])
         reused = []
         ready = self.waited(frequency, have) if self.growing else []
@@ -73,7 +74,7 @@ class Slow:
         return X, sorted(reused), len(dropped), mass
 
     def waited(self, frequency, have):
-        """Return the words that have had enough documents, and remember some of the others."""
+        """Return the words with `min_df` documents, and keep some words pending."""
         ready = []
         for word in (w for w in frequency if w not in have):
             before = [n for other, n in self.waiting if other == word]
@@ -114,7 +115,7 @@ def compare(fast, slow, batch):
 
 
 @given(streams, settings, st.integers(0, 2))
-def test_learning_follows_the_rules(stream, parameters, n_first):
+def test_learning_matches_the_reference(stream, parameters, n_first):
     first = ["w3", "never"][:n_first]
     fast, slow = Vocabulary(first, **parameters), Slow(first, **parameters)
     changes = [compare(fast, slow, batch) for batch in stream]
@@ -126,7 +127,7 @@ def test_learning_follows_the_rules(stream, parameters, n_first):
         assert word in fast
 
 
-def test_words_once_common_give_way_in_the_end():
+def test_formerly_common_words_are_evicted():
     vocabulary = Vocabulary(growing=True, max_features=2)
     vocabulary.learn([["old", "dear"]] * 5)
     for day in range(30):
@@ -135,7 +136,7 @@ def test_words_once_common_give_way_in_the_end():
     assert "old" not in vocabulary
 
 
-def test_the_weakest_column_goes_to_the_strongest_newcomer():
+def test_weakest_column_is_evicted_for_the_strongest_new_word():
     vocabulary = Vocabulary(["a", "b", "c"], growing=True, max_features=3)
     vocabulary.learn([["a", "c"], ["a"]])
     vocabulary.learn([["b"]])
@@ -145,11 +146,11 @@ def test_the_weakest_column_goes_to_the_strongest_newcomer():
     assert vocabulary.document_frequency.tolist() == [2, 2, 3]
     assert X.toarray().tolist() == [[0, 1, 1], [0, 1, 1], [0, 0, 1]]
     assert change.reused.tolist() == [1, 2]
-    assert (change.n_added, change.n_evicted, change.n_dropped) == (2, 2, 1)  # z is no match for a
+    assert (change.n_added, change.n_evicted, change.n_dropped) == (2, 2, 1)  # z is weaker than a
 
 
 @given(streams, settings)
-def test_counting_changes_nothing(stream, parameters):
+def test_counting_does_not_change_the_vocabulary(stream, parameters):
     vocabulary = Vocabulary(["w1"], **parameters)
     for batch in stream:
         before = vocabulary.copy()
@@ -161,7 +162,7 @@ def test_counting_changes_nothing(stream, parameters):
 
 
 @given(streams, settings, st.integers(0, 8))
-def test_a_saved_vocabulary_goes_on_alike(stream, parameters, cut):
+def test_saved_vocabulary_learns_like_the_original(stream, parameters, cut):
     vocabulary = Vocabulary(["", "日本"][: parameters["max_features"] or 2], **parameters)
     for batch in stream[:cut]:
         vocabulary.learn(batch)
@@ -177,7 +178,7 @@ def test_a_saved_vocabulary_goes_on_alike(stream, parameters, cut):
             assert other == vocabulary
 
 
-def test_a_copy_is_independent():
+def test_copy_is_independent():
     vocabulary = Vocabulary(["a"], growing=True)
     other = vocabulary.copy()
     other.learn([["a", "b"]])
@@ -189,7 +190,7 @@ def test_a_copy_is_independent():
     assert vocabulary.document_frequency[0] == 0
 
 
-def test_content_decides_equality():
+def test_equality_compares_content():
     seen, unseen = Vocabulary(["a"]), Vocabulary(["a"])
     assert seen == unseen
     seen.learn([["a"]])
@@ -198,7 +199,7 @@ def test_content_decides_equality():
     assert Vocabulary(["a", "b"]) != Vocabulary(["b", "a"])
 
 
-@pytest.mark.parametrize("growing", [True, False])
+@cases("growing", [True, False])
 def test_lone_surrogates_are_unknown_words(growing):
     vocabulary = Vocabulary(["good"], growing=growing)
     broken = "odd\ud800"
@@ -225,19 +226,19 @@ def test_memory_is_bounded_by_max_features():
         after = tracemalloc.get_traced_memory()[0]
     finally:
         tracemalloc.stop()
-    # 20,000 words went by; remembering them would take more than a megabyte
+    # 20,000 words passed; storing them would take more than 1 MB
     assert after - before < 100_000
     assert len(vocabulary) == 100
     assert vocabulary.n_added + vocabulary.n_dropped == 140 * 200
 
 
-def test_numpy_strings_become_plain_ones():
+def test_numpy_strings_become_str():
     vocabulary = Vocabulary(np.array(["a", "b"]), growing=True)
     vocabulary.learn([[np.str_("c")]])
     assert {type(word) for word in vocabulary.words} == {str}
 
 
-@pytest.mark.parametrize(
+@cases(
     ("arguments", "message"),
     [
         ({"words": ["a", "b", "a"]}, "'a' comes again as number 2"),
@@ -252,7 +253,7 @@ def test_numpy_strings_become_plain_ones():
         ({"when_full": "forget"}, "when_full must be 'refuse' or 'evict'"),
     ],
 )
-def test_bad_parameters(arguments, message):
+def test_invalid_parameters_are_rejected(arguments, message):
     with pytest.raises(InputError, match=message):
         Vocabulary(**arguments)
 

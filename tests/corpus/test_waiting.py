@@ -1,4 +1,4 @@
-"""Mini-batches that close by time, where a pipe makes its documents wait for the next ones."""
+"""Mini-batches of pipes that close by time."""
 
 import io
 import json
@@ -12,6 +12,7 @@ from opelda.corpus import stream
 from opelda.corpus.formats._detect import detect
 from opelda.corpus.formats._input import Input
 from opelda.errors import InputError
+from tests.cases import cases
 from tests.corpus.restarts import SIZE, WORDS, Learner, Once, lines, waiting
 
 SOON = 0.2
@@ -42,7 +43,7 @@ class Trickle(Once):
 
 
 class Pipe:
-    """A pipe that is written to as its reader goes on; it is closed if that never happens."""
+    """A pipe that the test writes while it reads; a timer closes it after 60 seconds."""
 
     def __init__(self):
         read, write = os.pipe()
@@ -65,10 +66,12 @@ def learner(tmp_path):
     return Learner(tmp_path)
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
-@pytest.mark.parametrize("format", FORMATS)
-def test_a_pipe_that_stops_in_the_middle_of_a_batch(learner, format, encoding):
-    """And in the middle of a document, of a letter even."""
+@pytest.mark.parametrize(
+    ("format", "encoding"),
+    [*((format, "utf-8") for format in FORMATS), ("lines", "utf-16"), ("csv", "utf-16")],
+)
+def test_batch_of_a_stalled_pipe_closes_after_max_wait(learner, format, encoding):
+    """The pipe stalls within a document and within a character."""
     data = "".join(map(FORMATS[format], range(40))).encode(encoding)
     ends = [len("".join(map(FORMATS[format], range(n))).encode(encoding)) for n in (14, 15, 16)]
     cut = (ends[1] + ends[2]) // 2 | 1
@@ -86,7 +89,7 @@ def test_a_pipe_that_stops_in_the_middle_of_a_batch(learner, format, encoding):
     learner.has(range(40), same=False)
 
 
-def test_half_a_row_of_a_table_in_a_pipe_waits(learner):
+def test_partial_table_row_of_a_pipe_waits_for_its_end(learner):
     for header in ("text\n", '"the\ntext"\n'):
         with Pipe() as pipe:
             opened = waiting(pipe.source, SOON, format="csv", text_column=header.strip('"\n'))
@@ -103,14 +106,14 @@ def test_half_a_row_of_a_table_in_a_pipe_waits(learner):
         learner.batches = []
 
 
-def test_letters_that_come_byte_by_byte(learner):
+def test_characters_that_arrive_byte_by_byte(learner):
     opened = waiting(
         Bytewise(lines(0, 25).encode("utf-32")), SOON, encoding="utf-32", format="lines"
     )
     learner.learn(opened).has(range(25))
 
 
-def test_lines_that_are_no_documents_do_not_end_a_pipe(learner):
+def test_blank_lines_do_not_end_a_pipe(learner):
     with Pipe() as pipe:
         pipe.sink.write(b"\n\n")
         said = []
@@ -125,7 +128,7 @@ def test_lines_that_are_no_documents_do_not_end_a_pipe(learner):
     learner.has([0])
 
 
-def test_a_pipe_that_goes_on_after_a_restart_is_waited_for_as_well(learner):
+def test_restarted_pipe_closes_batches_after_max_wait(learner):
     for first, after in ((0, 15), (8, 22), (0, 33)):
         with Pipe() as pipe:
             pipe.sink.write(lines(first, after).encode())
@@ -139,9 +142,10 @@ def test_a_pipe_that_goes_on_after_a_restart_is_waited_for_as_well(learner):
     assert [len(batch) for batch in learner.batches] == [10, 5, 4, 3, 4, 7, 4]
 
 
-@pytest.mark.parametrize("kind", ["buffer", "file", "folder", "list", "matrix"])
-def test_what_is_never_waited_for_gives_full_batches(kind, learner):
-    """However short the time is."""
+@cases("kind", ["buffer", "file", "folder", "list", "matrix"])
+def test_sources_without_waiting_give_full_batches(kind, tmp_path):
+    """Even with a wait of 0 seconds."""
+    learner = Learner(tmp_path)
     learner.write(0, 95)
     source = {
         "buffer": io.BytesIO(learner.path.read_bytes()),
@@ -154,7 +158,7 @@ def test_what_is_never_waited_for_gives_full_batches(kind, learner):
     learner.learn(waiting(source, 0.0, **options)).has(range(95))
 
 
-def test_a_full_pipe_is_never_waited_for(learner):
+def test_full_pipe_gives_full_batches(learner):
     with Pipe() as pipe:
         pipe.sink.write(lines(0, 95).encode())
         pipe.sink.close()
@@ -167,9 +171,9 @@ FIRST = [b"plain text", b"", b"  ", b"5", b"5 cups", b"2 1:3 4:5", b"1 1:3", b"1
          b"\xef\xbb\xbf5", b"\xef\xbb\xbftea", b"%%MatrixMarket matrix"]  # fmt: skip
 
 
-@pytest.mark.parametrize("first", FIRST)
-def test_a_pipe_is_of_the_format_that_a_file_is_of(first):
-    """Though no more of it is looked at than must be."""
+@cases("first", FIRST)
+def test_pipe_and_file_have_the_same_format(first):
+    """The pipe is read line by line."""
 
     def found(file):
         try:
@@ -182,7 +186,7 @@ def test_a_pipe_is_of_the_format_that_a_file_is_of(first):
         assert found(Trickle(text)) == found(io.BytesIO(text))
 
 
-def test_one_line_is_enough_to_begin():
+def test_one_line_of_a_pipe_opens_a_stream():
     with Pipe() as pipe:
         pipe.sink.write(b"tea for two\n")
         opened = stream(pipe.source)
@@ -190,7 +194,7 @@ def test_one_line_is_enough_to_begin():
         assert opened.label
 
 
-def test_a_bad_line_after_a_pause(learner):
+def test_bad_line_after_a_pause_is_named(learner):
     with Pipe() as pipe:
         pipe.sink.write("".join(map(FORMATS["jsonl"], range(5))).encode())
         batches = iter(waiting(pipe.source, SOON, format="jsonl"))

@@ -1,4 +1,4 @@
-"""Mini-batches that close by time: of files and folders that are followed, and of iterables."""
+"""Mini-batches that close by time: followed files and folders, and iterables."""
 
 import os
 from itertools import islice
@@ -24,7 +24,7 @@ def learner(tmp_path):
     return Learner(tmp_path)
 
 
-def test_a_followed_file_gives_what_has_waited(learner, clock):
+def test_followed_file_closes_a_batch_after_max_wait(learner, clock):
     learner.write(0, 25)
     with learner.path.open("a") as file:
         file.write("w2")  # half a line
@@ -46,8 +46,8 @@ def test_a_followed_file_gives_what_has_waited(learner, clock):
     learner.has(range(50), same=False)
 
 
-def test_what_waits_when_a_followed_file_is_gone(learner, clock):
-    """The rest of the old one is given though there is no new one yet."""
+def test_rest_of_a_deleted_followed_file_is_given(learner, clock):
+    """The rest of the old file is given before a new file exists."""
 
     def follow():
         opened = waiting(learner.path, 30, follow=True)
@@ -69,7 +69,7 @@ def test_what_waits_when_a_followed_file_is_gone(learner, clock):
     learner.learn(islice(follow(), 2)).has(range(35), same=False)
 
 
-def test_half_a_row_of_a_followed_table_waits(learner, clock):
+def test_partial_row_of_a_followed_table_waits_for_its_end(learner, clock):
     learner.path = learner.folder / "log.csv"
     learner.path.write_text('text\nw0\nw1\n"w2\n')
 
@@ -83,7 +83,7 @@ def test_half_a_row_of_a_followed_table_waits(learner, clock):
     assert clock.now >= 100
 
 
-def test_a_followed_folder_gives_what_has_waited(learner, clock):
+def test_followed_folder_closes_a_batch_after_max_wait(learner, clock):
     learner.write(0, 15, "a")
     opened = waiting(learner.folder, 30, follow=True, format="lines")
     learner.learn(islice(opened, 2)).has(range(15))
@@ -95,7 +95,7 @@ def test_a_followed_folder_gives_what_has_waited(learner, clock):
 
 
 @pytest.mark.parametrize("wrap", [lambda items: items, lambda items: stream(items, batch_size=5)])
-def test_an_iterable_is_looked_at_with_every_item(clock, wrap):
+def test_iterable_closes_a_batch_with_the_next_item(clock, wrap):
     def slow(n, seconds):
         for i in range(n):
             clock.sleep(seconds)
@@ -111,7 +111,7 @@ def test_an_iterable_is_looked_at_with_every_item(clock, wrap):
 
 
 @pytest.mark.parametrize("wrap", [lambda items: items, lambda items: stream(items, batch_size=9)])
-def test_an_iterable_may_say_that_nothing_came(learner, clock, wrap):
+def test_iterable_may_yield_nothing(learner, clock, wrap):
     def polled(first, after):
         for i in range(first, after):
             yield f"w{i}"
@@ -135,7 +135,7 @@ def test_an_iterable_may_say_that_nothing_came(learner, clock, wrap):
     assert len(called) == 8
 
 
-def test_what_an_iterator_gave_before_it_failed_is_given(learner):
+def test_items_before_a_failing_iterator_are_given(learner):
     def source():
         yield from lines(0, 25).split()
         raise ConnectionError

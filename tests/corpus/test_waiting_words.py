@@ -1,4 +1,4 @@
-"""Words that get a column with their n-th document; the rules are in `test_vocabulary.py`."""
+"""Words that get a column at their n-th document; `test_vocabulary.py` has the rules."""
 
 import sys
 from collections import Counter
@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from opelda import OnlineOPE, load, save
 from opelda.corpus import Vocabulary, read, stream
 from opelda.errors import InputError
+from tests.cases import cases
 
 words = st.sampled_from([f"w{i}" for i in range(9)])
 batches = st.lists(st.lists(st.lists(words, max_size=6), max_size=6), max_size=10)
@@ -21,8 +22,8 @@ def frequencies(stream):
 
 
 @given(batches, st.integers(1, 5))
-def test_the_words_are_those_that_so_many_documents_had(stream, min_df):
-    """Whatever the mini-batches; and every token has a column or is counted as unknown."""
+def test_words_have_at_least_min_df_documents(stream, min_df):
+    """For any mini-batches; every token has a column or is counted as unknown."""
     vocabulary = Vocabulary(growing=True, min_df=min_df)
     n_tokens = 0.0
     for batch in stream:
@@ -34,7 +35,7 @@ def test_the_words_are_those_that_so_many_documents_had(stream, min_df):
 
 
 @given(batches, st.integers(1, 5), st.integers(0, 10))
-def test_what_waits_is_saved(stream, min_df, cut):
+def test_pending_words_are_saved(stream, min_df, cut):
     whole = Vocabulary(growing=True, min_df=min_df, max_features=5)
     for batch in stream[:cut]:
         whole.learn(batch)
@@ -49,7 +50,7 @@ def test_what_waits_is_saved(stream, min_df, cut):
     ]
 
 
-def test_a_vocabulary_that_waits_for_other_words_is_another():
+def test_pending_words_count_in_equality():
     one, two, three = (Vocabulary(growing=True, min_df=2) for _ in range(3))
     one.learn([["tea"]])
     two.learn([["cup"]])
@@ -59,11 +60,11 @@ def test_a_vocabulary_that_waits_for_other_words_is_another():
     assert three != one
 
 
-def test_memory_is_bounded_and_words_of_now_get_through():
+def test_memory_is_bounded_and_current_words_are_added():
     vocabulary = Vocabulary(growing=True, min_df=3, max_features=50)
     sizes = []
     for day in range(400):
-        # a word that comes for three days, once a day, among words that never come again
+        # a word that occurs once a day for three days, among words that occur once
         vocabulary.learn([[f"now{day // 3}"], *([f"junk{day}-{i}"] for i in range(40))])
         assert (f"now{day // 3}" in vocabulary) == (day % 3 == 2)
         assert len(vocabulary._waiting) <= 100
@@ -72,8 +73,8 @@ def test_memory_is_bounded_and_words_of_now_get_through():
     assert not any(word.startswith("junk") for word in vocabulary)
 
 
-def test_a_word_that_is_seen_again_is_no_longer_old():
-    vocabulary = Vocabulary(growing=True, min_df=5, max_features=4)  # of which 8 may wait
+def test_repeated_pending_word_is_kept():
+    vocabulary = Vocabulary(growing=True, min_df=5, max_features=4)  # at most 8 pending words
     vocabulary.learn([["again"]])
     vocabulary.learn([*([word] for word in "ppqqrrss"), ["again"]])
     vocabulary.learn([word] for word in "ttuuvvww")  # nine of two documents each
@@ -81,15 +82,15 @@ def test_a_word_that_is_seen_again_is_no_longer_old():
     assert set(vocabulary) == {"again"}
 
 
-def test_words_of_few_documents_long_ago_are_forgotten_first():
-    vocabulary = Vocabulary(growing=True, min_df=3, max_features=4)  # of which 8 may wait
+def test_rare_stale_pending_words_are_forgotten_first():
+    vocabulary = Vocabulary(growing=True, min_df=3, max_features=4)  # at most 8 pending words
     vocabulary.learn([["twice"], ["twice"], ["once"]])
     vocabulary.learn([[f"x{i}"] for i in range(7)])
     vocabulary.learn([["twice"], ["once"], ["once"]])
-    assert set(vocabulary) == {"twice"}  # the other one had to begin anew
+    assert set(vocabulary) == {"twice"}  # the count of "once" was reset
 
 
-def test_where_nobody_said_it_is_as_read_has_it():
+def test_default_min_df_matches_read():
     texts = ["alpha beta", "gamma"] * 20
     vocabulary = Vocabulary(growing=True, min_df=None)
     vocabulary.learn(["first", *texts])  # 41 documents: every word
@@ -106,7 +107,7 @@ def test_where_nobody_said_it_is_as_read_has_it():
     assert set(made.vocabulary) == {"common"} == set(read(corpus, max_df=1.0).words)
 
 
-def test_streams_of_texts_wait_and_documents_of_words_do_not(tmp_path):
+def test_min_df_applies_to_texts_not_to_lists_of_words(tmp_path):
     texts = [f"tea cup rare{number}" for number in range(200)]
     model = OnlineOPE(2, batch_size=100, random_state=0).fit_stream(iter(texts))
     assert set(model.vocabulary_) == {"tea", "cup"}
@@ -126,15 +127,15 @@ def test_streams_of_texts_wait_and_documents_of_words_do_not(tmp_path):
         model.fit_stream(texts, vocabulary=other)
 
 
-@pytest.mark.parametrize("wrong", [0, -1, 0.5, "3", True])
-def test_a_wrong_number_is_refused(wrong):
+@cases("wrong", [0, -1, 0.5, "3", True])
+def test_invalid_min_df_is_rejected(wrong):
     with pytest.raises(InputError, match=r"^min_df must be a whole number, at least 1"):
         Vocabulary(growing=True, min_df=wrong)
     with pytest.raises(InputError, match="min_df"):
         stream(["tea"], min_df=3, vocabulary=Vocabulary(["tea"]))
 
 
-def test_damaged_words_are_refused_and_files_of_before_are_read():
+def test_corrupted_pending_words_are_rejected_and_older_files_loaded():
     vocabulary = Vocabulary(["pot"], growing=True, min_df=3)
     vocabulary.learn([["tea", "pot"], ["cup", "tea"]])
     arrays, header = vocabulary.to_arrays()

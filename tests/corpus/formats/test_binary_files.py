@@ -1,4 +1,4 @@
-"""Binary files: skipped in a folder, an error by themselves."""
+"""Binary files: skipped in a folder, rejected as a single source."""
 
 import gzip
 import io
@@ -10,6 +10,7 @@ import pytest
 
 from opelda.corpus import read, stream
 from opelda.errors import InputError
+from tests.cases import cases
 
 
 def zipped(name):
@@ -27,9 +28,9 @@ NOT_TEXT = {
 }
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "latin-1", "utf-16"])
-@pytest.mark.parametrize("n_files", range(1, 5))
-def test_binary_files_of_a_folder_are_skipped_and_named(n_files, encoding, tmp_path):
+@cases("encoding", ["utf-8", "latin-1", "utf-16"])
+@cases("n_files", range(1, 5))
+def test_binary_files_in_a_folder_are_skipped_with_a_warning(n_files, encoding, tmp_path):
     texts = {"a.txt": "Tea, cup\n", "in/b": "", "in/c": "pot of tea é"}
     for name, data in [*NOT_TEXT.items()][:n_files] + [
         (name, text.encode(encoding)) for name, text in texts.items()
@@ -50,7 +51,7 @@ def test_binary_files_of_a_folder_are_skipped_and_named(n_files, encoding, tmp_p
         assert [batch.X.shape[0] for batch in stream(tmp_path, batch_size=2, **options)] == [2, 1]
 
 
-def test_a_file_that_is_not_text_is_refused_by_itself(tmp_path):
+def test_single_binary_file_is_rejected(tmp_path):
     for name, data in NOT_TEXT.items():
         path = tmp_path / os.path.basename(name)
         path.write_bytes(data)

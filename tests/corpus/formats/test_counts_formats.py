@@ -1,4 +1,4 @@
-"""UCI, LDA-C, Matrix Market and npz: what is written is read again, and others read it the same."""
+"""UCI, LDA-C, Matrix Market and npz: round trips, and agreement with other parsers."""
 
 import bz2
 import gzip
@@ -20,6 +20,7 @@ from opelda.corpus.formats import FORMATS as KNOWN
 from opelda.corpus.formats import Options, count_matrices
 from opelda.corpus.formats._input import Input
 from opelda.errors import InputError
+from tests.cases import cases
 
 FORMATS = {name: KNOWN[name] for name in ("uci", "ldac", "mm", "npz")}
 NAMES = {"uci": "docword.x.txt", "ldac": "x.ldac", "mm": "x.mtx", "npz": "x.npz"}
@@ -41,7 +42,7 @@ counts = hnp.arrays(
 
 
 def read(name, source, position=None, **options):
-    """All blocks, with what every one of them promises checked."""
+    """Return all blocks, after checking their types and order."""
     found = list(FORMATS[name].blocks(Input.of(source), Options(**options), position))
     for block in found:
         X = block.documents
@@ -62,7 +63,7 @@ def words_for(n):
 
 @every_format
 @given(dense=counts, suffix=st.sampled_from(list(UNPACK)))
-def test_what_is_written_is_read_again(tmp_path, name, suffix, dense):
+def test_write_then_read_round_trip(tmp_path, name, suffix, dense):
     path = f"{tmp_path}/{NAMES[name]}{suffix}"
     words = words_for(dense.shape[1])
     FORMATS[name].write(Corpus(sparse.csr_array(dense), Vocabulary(words)), path)
@@ -78,7 +79,7 @@ def test_what_is_written_is_read_again(tmp_path, name, suffix, dense):
 
 @every_format
 @given(dense=counts, first=st.integers(1, 4), then=st.integers(1, 4), gz=st.booleans())
-def test_every_position_goes_on_as_without_interruption(tmp_path, name, dense, first, then, gz):
+def test_every_position_resumes_with_the_same_blocks(tmp_path, name, dense, first, then, gz):
     path = f"{tmp_path}/{NAMES[name]}{'.gz' if gz else ''}"
     words = Vocabulary(words_for(dense.shape[1]))
     FORMATS[name].write(Corpus(sparse.csr_array(dense), words), path)
@@ -97,7 +98,7 @@ def test_every_position_goes_on_as_without_interruption(tmp_path, name, dense, f
 
 
 @given(dense=counts, data=st.data())
-def test_uci_agrees_with_plain_python(dense, data):
+def test_uci_matches_a_python_parser(dense, data):
     lines = [
         f"{d + 1} {w + 1} {int(dense[d, w])}"
         for d in range(len(dense))
@@ -120,7 +121,7 @@ def test_uci_agrees_with_plain_python(dense, data):
     end=st.sampled_from(["\n", "\r\n", " \n", "\n\n"]),
     gap=st.sampled_from([" ", "\t", "  "]),
 )
-def test_ldac_agrees_with_plain_python(tmp_path, documents, first_id, end, gap):
+def test_ldac_matches_a_python_parser(tmp_path, documents, first_id, end, gap):
     text = "".join(
         gap.join([str(len(pairs)), *(f"{w + first_id}:{c}" for w, c in pairs)]) + end
         for pairs in documents
@@ -140,7 +141,7 @@ def test_ldac_agrees_with_plain_python(tmp_path, documents, first_id, end, gap):
 
 @pytest.mark.parametrize("how", ["csr", "csc", "coo", "bsr", "dense"])
 @given(dense=counts, dtype=st.sampled_from([np.uint16, np.int64, np.float32, np.float64, np.bool_]))
-def test_matrices_that_scipy_writes(tmp_path, how, dtype, dense):
+def test_scipy_matrices_are_read(tmp_path, how, dtype, dense):
     dense = np.minimum(dense, 65535).astype(dtype)
     matrix = dense if how == "dense" else sparse.csr_array(dense).asformat(how)
     if len(dense):
@@ -158,7 +159,7 @@ def test_matrices_that_scipy_writes(tmp_path, how, dtype, dense):
                 np.testing.assert_array_equal(whole(found), expected)
 
 
-def test_fractions_go_into_matrices_exactly(tmp_path):
+def test_fractional_counts_round_trip_exactly(tmp_path):
     X = sparse.csr_array(np.array([[0.1, 0, 1 / 3], [2.5, 1e-30, 0]], np.float32))
     for name in ("mm", "npz"):
         path = f"{tmp_path}/{NAMES[name]}"
@@ -166,14 +167,14 @@ def test_fractions_go_into_matrices_exactly(tmp_path):
         np.testing.assert_array_equal(whole(read(name, path)), X.toarray())
 
 
-def test_a_pattern_counts_one(tmp_path):
+def test_pattern_entries_count_one(tmp_path):
     path = tmp_path / "x.mtx"
     path.write_text("%%MatrixMarket matrix coordinate pattern general\n% words\n2 3 2\n1 3\n2 1\n")
     np.testing.assert_array_equal(whole(read("mm", path)), [[0, 0, 1], [1, 0, 0]])
 
 
-@every_format
-def test_a_corpus_in_any_form_is_written_alike(tmp_path, name):
+@cases("name", FORMATS)
+def test_unsorted_matrix_is_written_in_canonical_form(tmp_path, name):
     ends, words = np.array([0, 3, 3, 4]), np.array([2, 0, 2, 1])
     untidy = sparse.csr_array((np.array([1.0, 3, 2, 0]), words, ends), shape=(3, 3))
     path = f"{tmp_path}/{NAMES[name]}"
@@ -181,23 +182,23 @@ def test_a_corpus_in_any_form_is_written_alike(tmp_path, name):
     np.testing.assert_array_equal(whole(read(name, path)), untidy.toarray())
 
 
-@every_format
-def test_without_words_there_are_none(tmp_path, name):
+@cases("name", FORMATS)
+def test_corpus_without_words_writes_no_vocabulary(tmp_path, name):
     path = f"{tmp_path}/{NAMES[name]}"
     FORMATS[name].write(Corpus(sparse.csr_array(np.eye(3))), path)
     assert [file.name for file in tmp_path.iterdir()] == [NAMES[name]]
     assert FORMATS[name].words(Input.of(path), Options()) is None
 
 
-@every_format
-def test_standard_output_and_open_files(tmp_path, name, capsysbinary):
+@cases("name", FORMATS)
+def test_write_to_stdout_and_read_an_open_file(tmp_path, name, capsysbinary):
     dense = np.array([[1, 0, 2], [0, 0, 0], [0, 3, 0]])
     FORMATS[name].write(Corpus(sparse.csr_array(dense), Vocabulary(["a", "b", "c"])), "-")
     written = capsysbinary.readouterr().out
     np.testing.assert_array_equal(whole(read(name, io.BytesIO(written))), dense)
 
 
-def test_columns_of_what_is_read_once_grow():
+def test_columns_grow_while_a_pipe_is_read():
     class Pipe(io.BytesIO):
         def seekable(self):
             return False
@@ -209,7 +210,7 @@ def test_columns_of_what_is_read_once_grow():
 
 
 @line_format
-def test_writing_is_in_steps_and_alike(tmp_path, name, monkeypatch):
+def test_chunked_writing_gives_identical_bytes(tmp_path, name, monkeypatch):
     rng = np.random.default_rng(0)
     X = sparse.csr_array(rng.poisson(0.5, (300, 20)))
     path = tmp_path / NAMES[name]
@@ -221,7 +222,7 @@ def test_writing_is_in_steps_and_alike(tmp_path, name, monkeypatch):
         assert path.read_bytes() == at_once
 
 
-def test_empty_documents_are_kept_everywhere(tmp_path):
+def test_empty_uci_documents_are_kept(tmp_path):
     path = tmp_path / "docword.e.txt"
     path.write_text("9\n5\n2\n3 1 1\n6 5 2\n")
     found = read("uci", path, block_size=2)
@@ -230,10 +231,10 @@ def test_empty_documents_are_kept_everywhere(tmp_path):
     assert [block.position["document"] for block in found] == [2, 4, 6, 8, 9]
 
 
-@pytest.mark.parametrize("there", [True, False])
-@pytest.mark.parametrize("count", [1.0, 0.5])
-@every_format
-def test_data_and_vocabulary_appear_together(name, there, count, tmp_path, monkeypatch):
+@cases("there", [True, False])
+@cases("count", [1.0, 0.5])
+@cases("name", FORMATS)
+def test_data_and_vocabulary_are_replaced_together(name, there, count, tmp_path, monkeypatch):
     if count == 0.5 and name in ("uci", "ldac"):
         return  # whole numbers only
     X = sparse.csr_array(np.full((3, 2), count, np.float32))

@@ -1,4 +1,4 @@
-"""Files of counts are read in chunks, and where these end makes no difference."""
+"""Files of counts are read in chunks, and chunk ends do not change the result."""
 
 import numpy as np
 import pytest
@@ -6,10 +6,11 @@ import pytest
 from opelda.corpus._block import Problems
 from opelda.corpus.formats import Options, count_lines
 from opelda.corpus.formats._input import Input
+from tests.cases import cases
 
 
-@pytest.mark.parametrize("size", [1, 2**16 - 1, 2**16, 2**16 + 1, 2**17, 300_000])
-def test_lines_of_any_length(tmp_path, monkeypatch, size):
+@cases("size", [1, 2**16 - 1, 2**16, 2**16 + 1, 2**17, 300_000])
+def test_lines_of_any_length_span_chunks(tmp_path, monkeypatch, size):
     monkeypatch.setattr(count_lines, "CHUNK", 2**16)
     path = tmp_path / "x.ldac"
     short, long = b"1 1:1\n", b"1 2:1" + b" " * max(size - 6, 0) + b"\n"
@@ -26,7 +27,7 @@ def test_lines_of_any_length(tmp_path, monkeypatch, size):
 @pytest.mark.parametrize("chunk", [2**16, 2**18])
 @pytest.mark.parametrize("block_size", [9, 100, 10**9])
 @pytest.mark.parametrize("format", ["uci", "ldac"])
-def test_chunks_change_nothing(tmp_path, monkeypatch, chunk, block_size, format):
+def test_chunk_size_does_not_change_blocks(tmp_path, monkeypatch, chunk, block_size, format):
     rng = np.random.default_rng(7)
     if format == "uci":
         docs = np.sort(rng.integers(1, 5001, 40_000))

@@ -1,4 +1,4 @@
-"""What is wrong with a file of counts, in one sentence that says where."""
+"""Error messages about files of counts, with their line."""
 
 import gzip
 import io
@@ -13,6 +13,7 @@ from opelda.corpus._block import Problems
 from opelda.corpus.formats import FORMATS, Options, count_lines
 from opelda.corpus.formats._input import Input
 from opelda.errors import InputError
+from tests.cases import cases
 
 uci, ldac, mm, npz = (FORMATS[name] for name in ("uci", "ldac", "mm", "npz"))
 
@@ -26,7 +27,7 @@ def dense(found):
     return np.vstack([block.documents.toarray() for block in found]).tolist()
 
 
-@pytest.mark.parametrize(
+@cases(
     ("lines", "message"),
     [
         ("1 1", "line 5 is not 'document word count' in whole numbers"),
@@ -34,7 +35,7 @@ def dense(found):
         ("1 1 1.0", "line 5 is not 'document word count'"),
         ("1 1 -1", "line 5 is not 'document word count'"),
         ("1 1 x", "line 5 is not 'document word count'"),
-        ("a line that is longer than what is looked at in one go", "line 5 is not"),
+        ("a line that is longer than the part that the parser examines at once", "line 5 is not"),
         ("0 1 1", "line 5 is of document 0, and the header announces 2"),
         ("3 1 1", "line 5 is of document 3, and the header announces 2"),
         ("2 0 1", "line 5 is of word 0, and the header announces 3"),
@@ -44,8 +45,8 @@ def dense(found):
         ("2 3 10000000000001", "line 5 counts 10000000000001, which is not from 1 to"),
     ],
 )
-@pytest.mark.parametrize("more", ["", "2 3 2\n" * 20])
-def test_uci_lines(lines, message, more):
+@cases("more", ["", "2 3 2\n" * 20])
+def test_bad_uci_lines_are_named_or_skipped(lines, message, more):
     text = f"2\n3\n{2 + len(more) // 6}\n1 2 1\n{lines}\n{more}".encode()
     with pytest.raises(InputError, match=f"^the file, {message}.*; correct the line.*='skip'"):
         read(uci, text)
@@ -56,7 +57,7 @@ def test_uci_lines(lines, message, more):
     assert f"the file, {message}" in problems.first[0]
 
 
-def test_uci_documents_ascend():
+def test_uci_documents_must_ascend():
     text = b"3\n1\n3\n1 1 1\n3 1 1\n2 1 1\n"
     with pytest.raises(InputError, match=r"line 6 is of document 2, which comes after a later one"):
         read(uci, text)
@@ -65,8 +66,8 @@ def test_uci_documents_ascend():
     assert problems.n_skipped == 1
 
 
-@pytest.mark.parametrize("n", [0, 1, 3, 10**15])
-def test_uci_header_with_another_number_of_counts(n):
+@cases("n", [0, 1, 3, 10**15])
+def test_wrong_number_of_uci_counts_is_rejected(n):
     text = f"2\n1\n{n}\n1 1 1\n2 1 1\n".encode()
     with pytest.raises(InputError, match=f"^the file announces {n} counts and has 2; check that"):
         read(uci, text)
@@ -74,12 +75,12 @@ def test_uci_header_with_another_number_of_counts(n):
     found = read(uci, text, problems=problems, block_size=1)
     assert dense(found) == [[1], [1]]
     assert problems.n_skipped == 1
-    # also when it was interrupted
+    # also after an interruption
     with pytest.raises(InputError, match=f"announces {n} counts and has 2"):
         read(uci, text, found[0].position)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("head", "message"),
     [
         (b"", "does not begin with the numbers of documents, words and counts"),
@@ -92,14 +93,14 @@ def test_uci_header_with_another_number_of_counts(n):
         (b"9" * 18 + b"\n3\n0\n", f"announces {'9' * 18} documents in 23 bytes"),
     ],
 )
-def test_uci_headers(tmp_path, head, message):
+def test_bad_uci_headers_are_rejected(tmp_path, head, message):
     for path, raw in ((tmp_path / "a.txt", head), (tmp_path / "a.txt.gz", gzip.compress(head))):
         path.write_bytes(raw)
         with pytest.raises(InputError, match=message):
             read(uci, path)
 
 
-def test_uci_gaps_are_bounded(tmp_path):
+def test_large_gaps_between_uci_documents_are_rejected(tmp_path):
     path = tmp_path / "docword.x.txt.gz"
     path.write_bytes(gzip.compress(b"900000000\n3\n2\n1 1 1\n800000000 1 1\n"))
     with pytest.raises(InputError, match="line 5 is of document 800000000, far beyond"):
@@ -108,8 +109,8 @@ def test_uci_gaps_are_bounded(tmp_path):
         read(uci, path, problems=Problems("skip"))
 
 
-@pytest.mark.parametrize("format", [uci, mm, npz])
-def test_as_many_words_as_columns(tmp_path, format):
+@cases("format", [uci, mm, npz])
+def test_vocabulary_must_match_the_columns(tmp_path, format):
     path = tmp_path / f"x.{format.name}"
     format.write(Corpus(sparse.csr_array(np.eye(3))), str(path))
     (tmp_path / "vocab.txt").write_text("a\nb\n")
@@ -119,7 +120,7 @@ def test_as_many_words_as_columns(tmp_path, format):
     assert len(read(format, path, column_words=str(tmp_path / "good"))) == 1
 
 
-@pytest.mark.parametrize(
+@cases(
     ("line", "message"),
     [
         ("x", "is not 'M word:count word:count ...' in whole numbers"),
@@ -140,8 +141,8 @@ def test_as_many_words_as_columns(tmp_path, format):
         ("1 99999999999:1", "has the word 99999999999, and at most 2147483647 words"),
     ],
 )
-@pytest.mark.parametrize("more", ["", "1 0:1\n" * 20])
-def test_ldac_lines(line, message, more):
+@cases("more", ["", "1 0:1\n" * 20])
+def test_bad_ldac_lines_are_named_or_skipped(line, message, more):
     text = f"2 0:1 1:1\n{line}\n1 1:2\n{more}".encode()
     with pytest.raises(InputError, match=f"^the file, line 2 {message}.*on_error='skip'"):
         read(ldac, text)
@@ -152,7 +153,7 @@ def test_ldac_lines(line, message, more):
     assert f"the file, line 2 {message}" in problems.first[0]
 
 
-def test_ldac_words_beyond_the_vocabulary(tmp_path):
+def test_ldac_words_beyond_the_vocabulary_are_rejected(tmp_path):
     path = tmp_path / "x.ldac"
     (tmp_path / "vocab.txt").write_text("a\nb\n")
     path.write_text("1 0:1\n1 2:1\n")
@@ -169,8 +170,8 @@ def test_ldac_words_beyond_the_vocabulary(tmp_path):
         read(ldac, path, first_id=1)
 
 
-@pytest.mark.parametrize("format", [uci, ldac])
-def test_lines_without_end(format, monkeypatch):
+@cases("format", [uci, ldac])
+def test_endless_lines_are_rejected(format, monkeypatch):
     monkeypatch.setattr(count_lines, "LONGEST_LINE", 2**18)
     monkeypatch.setattr(count_lines, "CHUNK", 2**16)
     head = b"1\n1\n1\n" if format is uci else b"0\n"
@@ -178,14 +179,14 @@ def test_lines_without_end(format, monkeypatch):
         read(format, head + b"1 " * 2**20)
 
 
-@pytest.mark.parametrize("format", [uci, ldac])
-@pytest.mark.parametrize("place", [0, "x", {}, {"document": 1}, [1]])
-def test_positions_of_something_else(format, place):
+@cases("format", [uci, ldac])
+@cases("place", [0, "x", {}, {"document": 1}, [1]])
+def test_invalid_positions_are_rejected(format, place):
     with pytest.raises(InputError, match="is no position in"):
         read(format, b"1\n1\n1\n1 1 1\n", place)
 
 
-def test_positions_of_another_file(tmp_path):
+def test_position_beyond_the_end_of_the_file_is_rejected(tmp_path):
     path = tmp_path / "x.ldac"
     path.write_text("1 1:1\n" * 3)
     position = read(ldac, path, block_size=2)[0].position
@@ -201,8 +202,8 @@ def test_positions_of_another_file(tmp_path):
             read(npz, tmp_path / "x.npz", position)
 
 
-@pytest.mark.parametrize("format", [uci, ldac])
-def test_positions_that_were_tampered_with(format):
+@cases("format", [uci, ldac])
+def test_tampered_positions_give_valid_blocks_or_an_error(format):
     raw = b"4\n3\n4\n" + b"".join(b"%d 3 1\n" % (i + 1) for i in range(4))
     if format is ldac:
         raw = b"1 2:1\n" * 4
@@ -222,8 +223,8 @@ def test_positions_that_were_tampered_with(format):
         read(uci, b"2\n3\n2\n1 3 1\n2 3 1\n", {**position, "offset": 6, "entries": 0})
 
 
-@pytest.mark.parametrize("format", [uci, ldac])
-def test_fractions_are_refused(tmp_path, format):
+@cases("format", [uci, ldac])
+def test_fractional_counts_are_rejected_by_whole_number_formats(tmp_path, format):
     corpus = Corpus(sparse.csr_array([[1.0, 2.0], [0.0, 0.5]]))
     with pytest.raises(
         InputError, match=r"Document 1 counts column 1 as 0\.5, and .* whole numbers"

@@ -1,4 +1,4 @@
-"""Bytes of any kind are refused in a sentence or are documents; nothing else happens."""
+"""Any bytes are documents or raise one InputError."""
 
 import io
 
@@ -16,12 +16,12 @@ from opelda.corpus.formats._input import Input
 from opelda.errors import InputError
 
 FORMATS = {name: KNOWN[name] for name in ("uci", "ldac", "mm", "npz")}
-CASES = 15  # for every example that Hypothesis makes
+CASES = 15  # per Hypothesis example
 BITS = [b"0", b"-1", b"99999999999", b"1e999", b"nan", b":", b" ", b"\n", b"\r\n", b"\0", b"%"]
 
 
 def outcome(name, raw, rng):
-    """Read and check."""
+    """Read bytes and check the blocks, or the error message."""
     problems = Problems(rng.choice(["stop", "skip"]))
     options = Options(
         block_size=int(rng.choice([1, 3, 5000])),
@@ -39,7 +39,7 @@ def outcome(name, raw, rng):
             assert X.shape[1] >= width
             width = X.shape[1]
             n_docs += len(block)
-            if n_docs > 1000 and options.block_size == 1:  # nothing new comes then
+            if n_docs > 1000 and options.block_size == 1:  # the rest is alike
                 break
     except InputError as error:
         sentence = str(error)
@@ -66,7 +66,7 @@ def valid_files(name, rng):
 
 
 def mutated(raw, rng):
-    """The bytes with a few of them changed, left out, repeated, moved or cut off."""
+    """Return the bytes with some changed, removed, repeated, inserted or truncated."""
     raw = bytearray(raw)
     for _ in range(rng.integers(1, 4)):
         at, n = int(rng.integers(0, len(raw) + 1)), int(rng.integers(1, 12))
@@ -88,7 +88,7 @@ def mutated(raw, rng):
 
 @pytest.mark.parametrize("name", FORMATS)
 @given(seed=st.integers(0, 2**32 - 1))
-def test_files_with_faults(tmp_path, name, seed):
+def test_corrupted_files_give_documents_or_one_error(tmp_path, name, seed):
     rng = np.random.default_rng(seed)
     for _ in range(CASES):
         raw = valid_files(name, rng)
@@ -100,7 +100,7 @@ def test_files_with_faults(tmp_path, name, seed):
 
 @pytest.mark.parametrize("name", FORMATS)
 @given(raw=st.binary(max_size=200), seed=st.integers(0, 2**32 - 1))
-def test_any_bytes(name, raw, seed):
+def test_arbitrary_bytes_give_documents_or_one_error(name, raw, seed):
     rng = np.random.default_rng(seed)
     outcome(name, raw, rng)
     head = {

@@ -1,4 +1,4 @@
-"""Matrix Market and npz: what is wrong with a file, in one sentence."""
+"""Error messages about Matrix Market and npz files."""
 
 import gzip
 import io
@@ -11,6 +11,7 @@ from opelda.corpus._block import Problems
 from opelda.corpus.formats import FORMATS, Options, count_matrices
 from opelda.corpus.formats._input import Input
 from opelda.errors import InputError
+from tests.cases import cases
 
 mm, npz = FORMATS["mm"], FORMATS["npz"]
 
@@ -29,7 +30,7 @@ REAL = HEAD.replace("integer", "real")
 ARRAY = HEAD.replace("coordinate", "array")
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "message"),
     [
         ("", "Missing banner"),
@@ -63,17 +64,17 @@ ARRAY = HEAD.replace("coordinate", "array")
         (ARRAY.replace("integer", "pattern") + "1 1\n1\n", "may not be pattern"),
     ],
 )
-def test_matrix_market(text, message):
+def test_invalid_matrix_market_files_are_rejected(text, message):
     with pytest.raises(InputError, match=message):
         read(mm, text.encode(), problems=Problems("skip"))
 
 
-def test_matrix_market_without_a_last_line_end():
+def test_matrix_market_without_a_final_newline():
     assert dense(read(mm, (HEAD + "4 1 1\n4 1 2nan").encode())) == [[0], [0], [0], [2]]
 
 
-@pytest.mark.parametrize("field", ["integer", "INTEGER", "real"])
-def test_matrix_market_values_are_those_of_python(field):
+@cases("field", ["integer", "INTEGER", "real"])
+def test_matrix_market_values_equal_python_floats(field):
     values = ["1", "007", ".5", "2.", "1e3", "1E-5", "0.1", "12345678901", "1e-320", "1.5"]
     values += ["0.30000000000000004", "3.4028235e12", "0", "0.0", "9007199254740993e-3"]
     lines = "".join(f" 1\t{i + 1}  {value} \r\n" for i, value in enumerate(values))
@@ -82,7 +83,7 @@ def test_matrix_market_values_are_those_of_python(field):
 
 
 def archive(compression=zipfile.ZIP_DEFLATED, **arrays):
-    """An .npz file; arrays may be given as bytes."""
+    """Return an .npz file; arrays may be bytes."""
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w", compression) as file:
         for name, array in arrays.items():
@@ -109,7 +110,7 @@ def npy(descr, shape, more=b""):
     return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + more
 
 
-@pytest.mark.parametrize(
+@cases(
     ("changes", "message"),
     [
         ({"format": np.array(b"dia")}, "cannot be read as a sparse"),
@@ -157,13 +158,13 @@ def npy(descr, shape, more=b""):
         ({"format": np.array(b"coo"), "row": [0], "col": [0, 0]}, "cannot be read as a sparse"),
     ],
 )
-def test_npz(changes, message):
+def test_invalid_npz_files_are_rejected(changes, message):
     assert dense(read(npz, archive(**CSR))) == [[1, 0, 0], [0, 0, 2]]
     with pytest.raises(InputError, match=message):
         read(npz, archive(**{**CSR, **changes}))
 
 
-def test_npz_in_the_order_of_fortran():
+def test_npz_in_fortran_order():
     data = np.arange(8.0).reshape(2, 2, 2)
     arrays = {**CSR, "format": np.array(b"bsr"), "shape": [4, 4], "indices": [1, 0]}
     expected = [[0, 0, 0, 1], [0, 0, 2, 3], [4, 5, 0, 0], [6, 7, 0, 0]]
@@ -173,7 +174,7 @@ def test_npz_in_the_order_of_fortran():
         )
 
 
-def test_npz_archives(tmp_path, monkeypatch):
+def test_corrupted_npz_archives_are_rejected(tmp_path, monkeypatch):
     good = archive(**CSR)
     for raw, message in (
         (b"", "cannot be read as a sparse"),

@@ -1,4 +1,4 @@
-"""The native parsers against plain Python, whatever the threads and the faults."""
+"""The native parsers against Python parsers, for any threads and errors."""
 
 import re
 
@@ -19,7 +19,7 @@ def numbers(line, pattern):
 
 
 def plain_triples(lines, n_docs, n_words):
-    """Entries by document, and the numbers of the lines that are passed over."""
+    """Return the entries by document, and the numbers of skipped lines."""
     found, bad, last, offset = {}, [], 0, 0
     for number, line in enumerate(lines):
         if line.strip(b" \t\r"):
@@ -88,7 +88,7 @@ good_pairs = st.lists(st.tuples(st.integers(0, 9), st.integers(1, 30)), max_size
 
 
 @given(text=st.lists(st.one_of(good_triple, good_triple, garbage), max_size=30).map("".join))
-def test_triples_are_what_plain_python_finds(text):
+def test_parse_triples_matches_python(text):
     raw = text.encode()
     documents, bad, n_lines, rising, rows = parse(
         _text.parse_triples,
@@ -122,7 +122,7 @@ def test_triples_are_what_plain_python_finds(text):
     text=st.lists(st.one_of(good_pairs, good_pairs, garbage), max_size=20).map("".join),
     first_id=st.sampled_from([0, 1]),
 )
-def test_pairs_are_what_plain_python_finds(text, first_id):
+def test_parse_pairs_matches_python(text, first_id):
     raw = text.encode()
     documents, bad, n_lines, rising, _ = parse(
         _text.parse_pairs,
@@ -143,7 +143,7 @@ def test_pairs_are_what_plain_python_finds(text, first_id):
 @given(
     docs=st.lists(st.sampled_from([9, 10, 99, 10**6, 9999999, 10**7, 12345678, 10**8]), max_size=40)
 )
-def test_documents_with_numbers_of_any_length(docs):
+def test_document_numbers_of_any_length(docs):
     docs = sorted(docs + docs)
     raw = "".join(f"{doc} {i + 1} 1\n" for i, doc in enumerate(docs)).encode()
     limits = {"n_documents": 10**9, "n_words": 100, "slack": 10**9, "document": 0, "word": 0}
@@ -155,7 +155,7 @@ def test_documents_with_numbers_of_any_length(docs):
     assert not len(bad)
 
 
-def test_a_document_is_not_taken_for_the_one_before():
+def test_similar_line_prefixes_start_a_new_document():
     raw = b"1 1 1\n" * 3 + b"2  1 1\n" + b"1 1 1\n" * 20
     limits = {"n_documents": 9, "n_words": 9, "slack": SLACK, "document": 0, "word": 0}
     documents, bad, *_ = parse(_text.parse_triples, raw, _text.LEAST_TRIPLE, n_threads=1, **limits)
@@ -164,7 +164,7 @@ def test_a_document_is_not_taken_for_the_one_before():
 
 
 def large(rng, n_lines, *, order=True):
-    """More than a megabyte of triples of all lengths, with faults here and there."""
+    """Return more than 1 MiB of triples of all lengths, with some invalid lines."""
     docs = rng.integers(1, 5000, n_lines) ** 2 // 5000 + 1
     if order:
         docs = np.sort(docs)
@@ -177,13 +177,13 @@ def large(rng, n_lines, *, order=True):
 
 
 @pytest.mark.parametrize("order", [True, False])
-def test_threads_change_nothing(order):
+def test_parse_triples_is_independent_of_threads(order):
     raw = large(np.random.default_rng(5), 110_000, order=order)
     assert len(raw) > 2**20
     options = {"n_documents": 5001, "n_words": 10**8, "slack": SLACK, "document": 7, "word": 3}
     one = parse(_text.parse_triples, raw, _text.LEAST_TRIPLE, n_threads=1, **options)
     expected, _ = plain_triples(raw.split(b"\n"), 5001, 10**8)
-    if not order:  # what was before the chunk counts as well
+    if not order:  # the document before the chunk counts, too
         assert len(one[1]) > 50_000
     for n_threads in (2, 3, 4, 8):
         many = parse(_text.parse_triples, raw, _text.LEAST_TRIPLE, n_threads=n_threads, **options)
@@ -197,7 +197,7 @@ def test_threads_change_nothing(order):
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 4])
-def test_whether_words_rise(n_threads):
+def test_sorted_words_are_detected(n_threads):
     options = {"n_documents": 9, "n_words": 10**8, "slack": SLACK, "n_threads": n_threads}
     lines = [b"1 %d 1\n" % word for word in range(1, 100_000)]
 
@@ -217,7 +217,7 @@ def test_whether_words_rise(n_threads):
         assert not call(*args, first_id=0, n_words=10**6, n_threads=n_threads)[-1]
 
 
-def test_threads_change_nothing_for_pairs():
+def test_parse_pairs_is_independent_of_threads():
     rng = np.random.default_rng(6)
     rows = [rng.integers(0, 10 ** rng.integers(1, 9), rng.integers(0, 40)) for _ in range(8_000)]
     lines = [" ".join([str(len(row)), *(f"{w}:{w % 13 + 1}" for w in row)]) for row in rows]
@@ -238,7 +238,7 @@ def test_threads_change_nothing_for_pairs():
         assert (many[4] == one[4]).all()
 
 
-def test_no_room_is_refused():
+def test_small_output_arrays_are_rejected():
     data = np.frombuffer(b"1 1 1\n" * 10, np.uint8)
     words, counts = np.empty(10, np.int32), np.empty(11, np.float32)
     options = {"offset": 0, "line": 1, "first_id": 0, "n_words": 5, "n_threads": 1}

@@ -1,4 +1,4 @@
-"""Which format a file is in, and which files a path stands for."""
+"""Format detection, and expansion of paths to files."""
 
 import gzip
 import io
@@ -20,6 +20,7 @@ from opelda.corpus.formats import FORMATS
 from opelda.corpus.formats._detect import detect, expand
 from opelda.corpus.formats._input import Input
 from opelda.errors import InputError
+from tests.cases import cases
 from tests.corpus.formats import text_files
 
 
@@ -67,20 +68,20 @@ CONTENTS = [
 ]
 
 
-@pytest.mark.parametrize(("data", "name"), CONTENTS)
-def test_by_how_it_begins(data, name, monkeypatch, tmp_path):
+@cases(("data", "name"), CONTENTS)
+def test_format_is_detected_by_content(data, name, monkeypatch, tmp_path):
     assert detect(named(data)).name == name
     assert detect(named(gzip.compress(data))).name == name
     path = tmp_path / "data.txt"
     path.write_bytes(data)
     assert detect(Input.of(path)).name == name
     source = named(data)
-    monkeypatch.setattr(source, "_start", None)  # as a pipe, which cannot go back
+    monkeypatch.setattr(source, "_start", None)  # like a pipe, which cannot seek
     assert detect(source).name == name
     assert source.open().read() == data
 
 
-@pytest.mark.parametrize(
+@cases(
     ("file", "name"),
     [
         ("a.txt", "lines"),
@@ -97,11 +98,11 @@ def test_by_how_it_begins(data, name, monkeypatch, tmp_path):
         ("wiki_00", "lines"),
     ],
 )
-def test_by_name(file, name):
+def test_format_is_detected_by_file_name(file, name):
     assert detect(named(b"tea for two\n", file)).name == name
 
 
-def test_every_format_is_found_by_its_files(tmp_path):
+def test_every_written_file_is_detected_as_its_format(tmp_path):
     X = sparse.csr_array(np.array([[1, 2], [0, 1]], np.float32))
     corpus = Corpus(X, Vocabulary(["tea", "cup"]), ["a", "b"])
     for name, format in FORMATS.items():
@@ -114,7 +115,7 @@ def test_every_format_is_found_by_its_files(tmp_path):
         assert detect(source).name == name
 
 
-def test_what_is_no_corpus():
+def test_archives_and_unknown_files_are_rejected():
     tar = io.BytesIO()
     with tarfile.open(fileobj=tar, mode="w:xz") as archive:
         archive.addfile(tarfile.TarInfo("a.txt"))
@@ -138,7 +139,7 @@ def test_what_is_no_corpus():
 
 
 @given(data=st.binary(max_size=300))
-def test_any_bytes_are_something_or_refused(data):
+def test_arbitrary_bytes_have_a_format_or_are_rejected(data):
     try:
         assert detect(named(data)).name in FORMATS
     except InputError as error:
@@ -156,7 +157,7 @@ def found(path, format="auto"):
     return [os.path.basename(input.label) for input in expand(path, format)]
 
 
-def test_folders(tmp_path):
+def test_folders_expand_to_their_files(tmp_path):
     tree(tmp_path, "json/b.jsonl", "json/a/c.jsonl.gz", "json/.x.csv", "json/b.jsonl.vocab")
     tree(
         tmp_path, "texts/b.txt", "texts/a.txt", "mixed/a.csv", "mixed/b.tsv", "both/a.csv", "both/b"
@@ -178,7 +179,7 @@ def test_folders(tmp_path):
         expand(tmp_path / "empty", "lines")
 
 
-def test_patterns(tmp_path):
+def test_patterns_expand_to_sorted_files(tmp_path):
     tree(tmp_path, "b.csv", "a.csv", "c/d.csv", "e.txt", "[f].csv")
     assert found(tmp_path / "?.csv") == ["a.csv", "b.csv"]
     assert found(tmp_path / "**" / "?.csv") == ["a.csv", "b.csv", "d.csv"]
@@ -188,7 +189,7 @@ def test_patterns(tmp_path):
         expand(tmp_path / "*.json")
 
 
-def test_a_folder_of_json_is_no_folder_of_texts(tmp_path):
+def test_folder_of_json_files_is_read_as_records(tmp_path):
     for name in ("1.json", "2.json"):
         (tmp_path / name).write_text('{"text": "a cat"}\n{"text": "a dog"}\n')
     assert len(list(expand(tmp_path))) == 2

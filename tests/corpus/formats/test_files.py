@@ -1,4 +1,4 @@
-"""Bytes in and out: compressions, streams that come once, files that appear as a whole."""
+"""Input and output of bytes: compression, pipes and atomic writes."""
 
 import bz2
 import gzip
@@ -19,6 +19,7 @@ from opelda.corpus.formats._input import Input
 from opelda.corpus.formats._vocab import read_vocabulary
 from opelda.corpus.formats._writing import write_in_one_step
 from opelda.errors import InputError
+from tests.cases import cases
 
 COMPRESS = {
     ".gz": gzip.compress,
@@ -38,7 +39,7 @@ suffixes = pytest.mark.parametrize("suffix", COMPRESS)
 
 
 class Slow(io.RawIOBase):
-    """A pipe: gives a few bytes at a time and cannot go back."""
+    """A pipe: returns a few bytes per call and cannot seek."""
 
     def __init__(self, data, most=7):
         self.data, self.most = data, most
@@ -54,14 +55,14 @@ class Slow(io.RawIOBase):
 
 @suffixes
 @given(parts=st.lists(st.binary(max_size=50), max_size=4), zeros=st.integers(0, 9))
-def test_streams_end_to_end_are_one_and_zeros_between_them_nothing(suffix, parts, zeros):
+def test_concatenated_compressed_streams_and_zero_padding_are_read(suffix, parts, zeros):
     data = (b"\0" * zeros).join(COMPRESS[suffix](part) for part in [b"head", *parts])
     assert Input.of(io.BytesIO(data)).open().read() == b"head" + b"".join(parts)
     assert Input.of(Slow(data)).open().read() == b"head" + b"".join(parts)
 
 
-@suffixes
-def test_the_content_decides_and_not_the_name(suffix, tmp_path):
+@cases("suffix", COMPRESS)
+def test_compression_is_detected_by_content(suffix, tmp_path):
     (tmp_path / "a.txt").write_bytes(COMPRESS[suffix](TEXT))
     (tmp_path / f"b.txt{suffix}").write_bytes(TEXT)
     for name in ("a.txt", f"b.txt{suffix}"):
@@ -72,8 +73,8 @@ def test_the_content_decides_and_not_the_name(suffix, tmp_path):
         assert input.size == (tmp_path / name).stat().st_size == input.n_read
 
 
-@suffixes
-def test_every_cut_is_noticed(suffix, tmp_path):
+@cases("suffix", COMPRESS)
+def test_truncated_compressed_files_are_rejected(suffix, tmp_path):
     data = COMPRESSED[suffix]
     path = tmp_path / f"a{suffix}"
     for end in [*range(40), *range(40, len(data), max(1, len(data) // 50)), len(data) - 1]:
@@ -84,19 +85,19 @@ def test_every_cut_is_noticed(suffix, tmp_path):
 
 @suffixes
 @given(at=st.floats(0, 1, exclude_max=True), byte=st.integers(1, 255))
-def test_damage_gives_a_sentence_or_the_text(suffix, at, byte):
+def test_flipped_byte_gives_an_error_or_the_content(suffix, at, byte):
     data = bytearray(COMPRESSED[suffix])
     data[int(at * len(data))] ^= byte
     try:
         read = Input.of(io.BytesIO(bytes(data))).open().read()
     except InputError as error:
         assert str(error).count(";") == 1  # noqa: PT017
-    else:  # in a part that is not looked at, or what makes it no compressed file
+    else:  # the byte is unused, or the file is no longer recognized as compressed
         assert read in (TEXT, bytes(data))
 
 
 @suffixes
-def test_a_bomb_is_read_in_small_pieces(suffix):
+def test_decompression_memory_is_bounded(suffix):
     data = COMPRESS[suffix](bytes(3 * 10**7))
     tracemalloc.start()
     try:
@@ -111,9 +112,9 @@ def test_a_bomb_is_read_in_small_pieces(suffix):
 
 
 @suffixes
-def test_no_more_is_set_aside_for_a_file_than_it_has(tmp_path, suffix):
+def test_small_files_allocate_little_memory(tmp_path, suffix):
     (tmp_path / f"words{suffix}").write_bytes(COMPRESS[suffix](b"tea\ncake\n"))
-    read(str(tmp_path), format="files")  # imports what it needs
+    read(str(tmp_path), format="files")  # imports modules before memory is traced
     tracemalloc.start()
     try:
         assert read_vocabulary(Input.of(str(tmp_path / f"words{suffix}"))) == ["tea", "cake"]
@@ -123,7 +124,7 @@ def test_no_more_is_set_aside_for_a_file_than_it_has(tmp_path, suffix):
         tracemalloc.stop()
 
 
-def test_what_comes_once_can_be_looked_at_and_then_read_once():
+def test_pipe_can_be_peeked_and_read_once():
     input = Input.of(Slow(TEXT))
     head = input.peek()
     assert head == b"".join(TEXT.splitlines(keepends=True)[:8]) == input.peek()
@@ -132,12 +133,12 @@ def test_what_comes_once_can_be_looked_at_and_then_read_once():
         input.open()
 
 
-def test_a_long_line_is_looked_at_as_far_as_64_kib():
+def test_peek_is_limited_to_64_kib():
     assert len(Input.of(io.BytesIO(b"x" * 10**6)).peek()) == 1 << 16
     assert Input.of(io.BytesIO(b"a\nb")).peek() == b"a\nb"
 
 
-def test_open_files_begin_where_they_stand():
+def test_open_files_are_read_from_their_current_position():
     file = io.BytesIO(b"gone" + TEXT)
     file.seek(4)
     input = Input.of(file)
@@ -146,7 +147,7 @@ def test_open_files_begin_where_they_stand():
     assert not file.closed
 
 
-def test_standard_input(monkeypatch):
+def test_stdin_is_read_as_a_pipe(monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(Slow(TEXT))))
     input = Input.of("-")
     assert (input.label, input.path, input.size, input.seekable) == (
@@ -158,7 +159,7 @@ def test_standard_input(monkeypatch):
     assert input.open().read() == TEXT
 
 
-def test_a_named_pipe_is_read_once(tmp_path):
+def test_named_pipe_is_read_once(tmp_path):
     path = tmp_path / "pipe"
     os.mkfifo(path)
     writer = threading.Thread(target=path.write_bytes, args=(TEXT,))
@@ -170,7 +171,7 @@ def test_a_named_pipe_is_read_once(tmp_path):
     writer.join()
 
 
-def test_lines_can_be_read_as_soon_as_they_are_written():
+def test_lines_are_readable_as_soon_as_they_are_written():
     reading, writing = os.pipe()
     with open(reading, "rb") as source, open(writing, "wb", buffering=0) as sink:
         sink.write(b"the first line of many\n")
@@ -181,7 +182,7 @@ def test_lines_can_be_read_as_soon_as_they_are_written():
         assert read == b"the first line of many\n"
 
 
-@pytest.mark.parametrize(
+@cases(
     ("source", "message"),
     [
         ("no/such/file", "There is no file no/such/file; check the path."),
@@ -192,14 +193,14 @@ def test_lines_can_be_read_as_soon_as_they_are_written():
         (io.StringIO("tea"), "The file is open for text; open it with mode 'rb'."),
     ],
 )
-def test_wrong_sources_in_a_sentence(source, message):
+def test_invalid_sources_are_rejected(source, message):
     with pytest.raises(InputError) as error:
         Input.of(source).open()
     assert str(error.value) == message
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read all")
-def test_no_permission(tmp_path):
+def test_unreadable_file_is_rejected(tmp_path):
     path = tmp_path / "mine.txt"
     path.write_bytes(b"tea")
     path.chmod(0)
@@ -207,7 +208,7 @@ def test_no_permission(tmp_path):
         Input.of(path).open()
 
 
-def test_names_of_any_bytes(tmp_path):
+def test_file_names_of_arbitrary_bytes(tmp_path):
     path = os.fsencode(tmp_path) + b"/caf\xe9.TXT"
     with open(path, "wb") as file:
         file.write(b"tea")
@@ -217,8 +218,8 @@ def test_names_of_any_bytes(tmp_path):
     assert input.plain_name == "caf\\xe9.txt"
 
 
-@pytest.mark.parametrize("suffix", ["", *COMPRESS])
-def test_written_in_one_step(suffix, tmp_path):
+@cases("suffix", ["", *COMPRESS])
+def test_files_are_replaced_atomically(suffix, tmp_path):
     path = tmp_path / f"a.txt{suffix}"
     path.write_bytes(b"before")
     with write_in_one_step(path) as file:
@@ -228,8 +229,8 @@ def test_written_in_one_step(suffix, tmp_path):
     assert os.listdir(tmp_path) == [path.name]
 
 
-@pytest.mark.parametrize("suffix", ["", *COMPRESS])
-def test_nothing_is_left_behind_by_what_fails(suffix, tmp_path):
+@cases("suffix", ["", *COMPRESS])
+def test_failed_write_keeps_the_old_file(suffix, tmp_path):
     path = tmp_path / f"a.txt{suffix}"
     path.write_bytes(b"before")
 
@@ -244,7 +245,7 @@ def test_nothing_is_left_behind_by_what_fails(suffix, tmp_path):
     assert os.listdir(tmp_path) == [path.name]
 
 
-def test_links_are_followed(tmp_path):
+def test_write_follows_symbolic_links(tmp_path):
     (tmp_path / "real").write_bytes(b"before")
     (tmp_path / "link").symlink_to(tmp_path / "real")
     with write_in_one_step(tmp_path / "link") as file:
@@ -253,19 +254,19 @@ def test_links_are_followed(tmp_path):
     assert (tmp_path / "link").is_symlink()
 
 
-def test_standard_output(capfdbinary):
+def test_write_to_stdout(capfdbinary):
     with write_in_one_step("-") as file:
         file.write(b"tea")
     assert capfdbinary.readouterr().out == b"tea"
 
 
-def test_devices_are_written_as_they_are():
+def test_devices_are_written_in_place():
     with write_in_one_step(os.devnull) as file:
         file.write(b"tea")
     assert not os.path.isfile(os.devnull)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("name", "message"),
     [
         ("none/a.txt", "its folder does not exist; make the folder"),
@@ -273,7 +274,7 @@ def test_devices_are_written_as_they_are():
         ("x" * 300, "cannot be written: File name too long; write to another place"),
     ],
 )
-def test_places_that_cannot_be_written(name, message, tmp_path):
+def test_unwritable_paths_are_rejected(name, message, tmp_path):
     with pytest.raises(InputError, match=message), write_in_one_step(f"{tmp_path}/{name}"):
         pass
     assert os.listdir(tmp_path) == []

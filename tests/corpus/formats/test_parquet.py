@@ -1,4 +1,4 @@
-"""Parquet: which columns are text, and what is said of others."""
+"""Parquet: text columns, and error messages about columns of another type."""
 
 import numpy as np
 import polars as pl
@@ -8,10 +8,11 @@ from opelda.corpus import read as read_corpus
 from opelda.corpus import stream
 from opelda.corpus.formats import FORMATS
 from opelda.errors import InputError
+from tests.cases import cases
 from tests.corpus.formats.test_text_formats import read
 
 
-def test_parquet_columns(tmp_path):
+def test_columns_are_read_as_text(tmp_path):
     path = tmp_path / "a.parquet"
     columns = {
         "text": ["tea", None, "cup"],
@@ -30,8 +31,8 @@ def test_parquet_columns(tmp_path):
         read("parquet", path, name_column="id")
 
 
-@pytest.mark.parametrize("others", [{}, {"id": ["a"]}, {"id": ["a"], "note": ["b"]}, {"n": [1]}])
-@pytest.mark.parametrize(
+@cases("others", [{}, {"id": ["a"]}, {"id": ["a"], "note": ["b"]}, {"n": [1]}])
+@cases(
     ("values", "kind"),
     [
         ([b"tea"], "Binary"),
@@ -40,8 +41,8 @@ def test_parquet_columns(tmp_path):
         ([7], "Int64"),
     ],
 )
-def test_parquet_whose_text_is_of_another_type(values, kind, others, tmp_path):
-    """The column is there, so to name it cannot help."""
+def test_non_text_column_named_text_is_rejected(values, kind, others, tmp_path):
+    """The column exists, so the message does not suggest naming it."""
     path = tmp_path / "a.parquet"
     pl.DataFrame({"text": values, **others}).write_parquet(path)
     if kind == "Int64" and list(others) == ["id"]:  # the only column of strings is the text
@@ -55,13 +56,13 @@ def test_parquet_whose_text_is_of_another_type(values, kind, others, tmp_path):
     assert "in its column 'text', and text (String) is needed; convert the column" in message
 
 
-def test_parquet_whose_text_is_words(tmp_path):
+def test_lists_of_words_are_joined(tmp_path):
     path = tmp_path / "a.parquet"
     pl.DataFrame({"id": ["a", "b"], "text": [["no", "tea"], []]}).write_parquet(path)
     assert read("parquet", path) == ["no tea", ""]
 
 
-def test_parquet_needs_a_place(tmp_path):
+def test_parquet_needs_a_file_path(tmp_path):
     with pytest.raises(InputError, match="cannot be read as Parquet; give the path of a file"):
         read("parquet", b"PAR1")
     with pytest.raises(InputError, match="There is no file"):
@@ -73,7 +74,7 @@ def test_parquet_needs_a_place(tmp_path):
         read("parquet", tmp_path / "a.parquet")
 
 
-def test_counts_come_back_as_they_were_written(tmp_path):
+def test_counts_round_trip(tmp_path):
     path = tmp_path / "counts.parquet"
     rng = np.random.default_rng(0)
     words = [f"word {i}" for i in range(30)]
@@ -97,7 +98,7 @@ def test_counts_come_back_as_they_were_written(tmp_path):
         FORMATS["parquet"].write(read_corpus(X), str(path))
 
 
-def test_counts_that_are_none(tmp_path):
+def test_invalid_counts_are_rejected(tmp_path):
     path = tmp_path / "a.parquet"
     columns = {"document": [0, 0], "word": ["tea", "cup"], "count": [1.0, -2.0]}
     pl.DataFrame(columns).write_parquet(path)

@@ -1,4 +1,4 @@
-"""The list of formats: cheap to import, options that mean nothing refused, formats added."""
+"""The registry of formats: cheap imports, rejected options, user-defined formats."""
 
 import subprocess
 import sys
@@ -13,6 +13,7 @@ from opelda.corpus.formats._input import Input
 from opelda.corpus.formats._line_reader import text_blocks
 from opelda.corpus.formats._writing import write_in_one_step
 from opelda.errors import InputError
+from tests.cases import cases
 from tests.corpus.formats import text_files
 
 NAMES = {"uci": "docword.x.txt", "files": "x"}
@@ -37,7 +38,7 @@ def example(name, folder):
 
 
 def outcome(path, name, **options):
-    """Read a file: its words, counts and names, or what is wrong with it."""
+    """Return the words, counts and names of a file, or its error message."""
     try:
         corpus = read(path, format=name, min_df=1, max_df=1.0, **options)
     except InputError as error:
@@ -46,9 +47,9 @@ def outcome(path, name, **options):
     return corpus.words, corpus.X.toarray().tolist(), corpus.names, kept
 
 
-@pytest.mark.parametrize("name", FORMATS)
-@pytest.mark.parametrize("option", GIVEN)
-def test_options_have_an_effect_or_are_refused(name, option, tmp_path):
+@cases("name", FORMATS)
+@cases("option", GIVEN)
+def test_options_have_an_effect_or_are_rejected(name, option, tmp_path):
     path = example(name, tmp_path)
     given = {option: GIVEN[option]}
     if option in FORMATS[name].options:
@@ -63,7 +64,7 @@ def test_options_have_an_effect_or_are_refused(name, option, tmp_path):
             stream(path, format=name, **given)
 
 
-def test_options_are_refused_for_what_the_files_are_and_not_for_their_number(tmp_path):
+def test_options_are_checked_by_format_not_by_number_of_files(tmp_path):
     for name in ("a.csv", "b.csv"):
         (tmp_path / name).write_text("id,text\none,tea cup\n")
     assert read(tmp_path, name_column="id", min_df=1, max_df=1.0).names == ["one", "one"]
@@ -75,7 +76,7 @@ def test_options_are_refused_for_what_the_files_are_and_not_for_their_number(tmp
         read([tmp_path / "a.txt", tmp_path / "a.csv"], name_column="id")
 
 
-def test_the_list_is_cheap_to_import():
+def test_registry_imports_no_heavy_module():
     code = """
 import sys
 from opelda.corpus.formats import FORMATS
@@ -86,7 +87,7 @@ print(*{"numpy", "scipy", "polars", "pyarrow", "pandas"} & set(sys.modules))
     assert run.stdout.split() == []
 
 
-def test_zstd_without_its_package(tmp_path, monkeypatch):
+def test_missing_zstandard_names_the_extra(tmp_path, monkeypatch):
     path = tmp_path / "docs.txt.zst"
     with write_in_one_step(path) as file:
         file.write(b"tea\n")
@@ -104,7 +105,7 @@ def test_zstd_without_its_package(tmp_path, monkeypatch):
     assert [file.name for file in tmp_path.iterdir()] == ["docs.txt.zst"]
 
 
-def test_a_format_of_ones_own(tmp_path):
+def test_user_defined_format(tmp_path):
     def blocks(input, options, position=None):
         def parse(lines, numbers):
             texts = []

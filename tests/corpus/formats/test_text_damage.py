@@ -1,4 +1,4 @@
-"""Whatever bytes there are, readers of text give documents or one sentence."""
+"""Text readers give documents or one error for any bytes."""
 
 import io
 import os
@@ -26,7 +26,7 @@ PIECES = (
 
 
 def seeds():
-    """Return valid files of every format, to be damaged."""
+    """Return valid files of every format, for corruption."""
     rng = np.random.default_rng(0)
     words = ["tea", "new york", "é", 'a"b', "x,y", "日本"]
     texts = [" ".join(rng.choice(words, n)) for n in rng.poisson(5, 12)]
@@ -53,7 +53,7 @@ SEEDS = seeds()
 
 
 def damaged(rng, data):
-    """Change a file in a few places, cut it, repeat it, or make up another."""
+    """Return a file with some bytes changed, removed, repeated or invented."""
     if rng.random() < 0.1:
         pieces = [rng.choice(PIECES) if rng.random() < 0.6 else rng.randbytes(3) for _ in range(20)]
         return b"".join(pieces)
@@ -75,7 +75,7 @@ def damaged(rng, data):
 
 
 def attempt(rng, name, folder):
-    """Read one damaged file; return whether documents came out."""
+    """Read one corrupted file; return whether it gave documents."""
     data = damaged(rng, rng.choice(SEEDS[name]))
     options = Options(
         text_columns=rng.choice([(), (), ("text",), ("1",), ("name", "text"), ("x",)]),
@@ -125,12 +125,12 @@ def run(name, n, seed):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_damaged_files(name):
+def test_corrupted_text_files_give_documents_or_one_error(name):
     assert run(name, 60 if name == "parquet" else 300, seed=0) > 0
 
 
 @pytest.mark.heavy
 @pytest.mark.parametrize("name", NAMES)
-def test_many_damaged_files(name):
+def test_many_corrupted_text_files(name):
     seed = os.environ.get("OPELDA_FUZZ_SEED", "1")
     assert run(name, 10_000, seed) > 0

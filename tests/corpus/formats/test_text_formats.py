@@ -1,4 +1,4 @@
-"""Readers of text: what a document is in each format, and what is said of one that is none."""
+"""Text readers: documents, names and error messages of each format."""
 
 import io
 import json
@@ -13,13 +13,14 @@ from opelda.corpus._block import Problems
 from opelda.corpus.formats import FORMATS, Options
 from opelda.corpus.formats._input import Input
 from opelda.errors import InputError
+from tests.cases import cases
 
 BAD = b"caf\xe9"
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 
 
 def read(format, data, skip=False, **options):
-    """Read bytes, or what lies at a path: texts, names, and what was passed over."""
+    """Read bytes or a path: texts, and with `skip` also names and problems."""
     problems = Problems("skip" if skip else "stop")
     source = Input.of(io.BytesIO(data) if isinstance(data, bytes) else data)
     found, names = [], []
@@ -39,24 +40,24 @@ def test_lines_are_documents(lines, end, encoding):
     for content in (text, text[:without]):
         expected = lines
         if lines and lines[0].startswith("\ufeff") and encoding == "gb18030":
-            expected = [lines[0][1:], *lines[1:]]  # taken for a mark of the byte order
+            expected = [lines[0][1:], *lines[1:]]  # read as a byte order mark
         if encoding == "utf-8" and lines and lines[0].startswith("\ufeff"):
             expected = [lines[0][1:], *lines[1:]]
         assert read("lines", content.encode(encoding), block_size=2, encoding=encoding) == expected
 
 
-def test_a_return_alone_ends_no_line():
+def test_carriage_return_alone_ends_no_line():
     assert read("lines", b"a\rb\r\nc\r\r\n\r\nd\r") == ["a\rb", "c\r", "", "d\r"]
 
 
-def test_line_ends_around_a_line_that_is_left_out():
+def test_line_ends_around_a_skipped_line():
     found, _, problems = read("lines", b"a\r\n" + BAD + b"\r\nb\rc\r\nd\r", skip=True)
     assert (found, problems.n_skipped) == (["a", "b\rc", "d\r"], 1)
     assert read("lines", BAD + b"\r\nb\r\n", skip=True)[0] == ["b"]
 
 
-@pytest.mark.parametrize("block_size", [1, 2, 100])
-@pytest.mark.parametrize(
+@cases("block_size", [1, 2, 100])
+@cases(
     ("name", "line", "good"),
     [
         ("lines", b"%s", "tea"),
@@ -67,7 +68,7 @@ def test_line_ends_around_a_line_that_is_left_out():
         ("csv", b'5" disk,%s', "tea"),
     ],
 )
-def test_bytes_of_another_encoding_name_their_line(name, line, good, block_size):
+def test_undecodable_bytes_name_their_line(name, line, good, block_size):
     rows = [line % (BAD if i in (2, 6) else b"tea") for i in range(9)]
     header = {"csv": b"id,text", "tsv": b"id\ttext"}.get(name)
     rows = rows if header is None else [header, *rows[1:]]
@@ -89,7 +90,7 @@ def test_bytes_of_another_encoding_name_their_line(name, line, good, block_size)
     assert latin.count("café") == 2
 
 
-def test_other_encodings_name_the_line_too():
+def test_undecodable_bytes_of_other_encodings_name_their_line():
     with pytest.raises(InputError, match=r"line 2 is not valid cp1252; give encoding="):
         read("lines", b"tea\n\x81\n", encoding="cp1252")
     with pytest.raises(InputError, match=r"line 2 is not valid utf-16"):
@@ -103,7 +104,7 @@ def test_other_encodings_name_the_line_too():
             read("lines", b"tea", encoding=encoding)
 
 
-def test_json_values_that_are_text():
+def test_json_values_are_converted_to_text():
     rows = [
         {"text": "tea", "id": 7},
         {"text": ["tea", "cup"]},
@@ -120,7 +121,7 @@ def test_json_values_that_are_text():
     assert problems.n_skipped == 0
 
 
-@pytest.mark.parametrize(
+@cases(
     ("line", "message"),
     [
         ('{"text": "tea"', "is not JSON (expecting ',' delimiter at column 15); correct the line"),
@@ -137,7 +138,7 @@ def test_json_values_that_are_text():
         ('{"body": "tea"}', "has no key 'text'; it has 'body': give text_column="),
     ],
 )
-def test_json_that_is_no_document(line, message):
+def test_invalid_json_lines_are_named_or_skipped(line, message):
     data = f'{{"text": "a"}}\n\n{line}\n{{"text": "b"}}'.encode()
     with pytest.raises(InputError) as error:
         read("jsonl", data)
@@ -146,17 +147,17 @@ def test_json_that_is_no_document(line, message):
     assert (found, problems.n_skipped) == (["a", "b"], 1)
 
 
-@pytest.mark.parametrize("value", ["null", "7", '["tea", "pot"]', '""'])
-def test_the_first_json_object_decides_by_name(value):
+@cases("value", ["null", "7", '["tea", "pot"]', '""'])
+def test_first_json_object_chooses_the_text_key(value):
     data = f'{{"id": "x7", "text": {value}}}\n{{"id": "x8", "text": "cup"}}'.encode()
     expected = {"null": "", "7": "7", '""': ""}.get(value, "tea pot")
     assert read("jsonl", data) == [expected, "cup"]
 
 
-@pytest.mark.parametrize(
+@cases(
     "first", ['{"a": "x", "b": "y"}', '{"n": 1}', "{}", '{"title": {"deep": 1}}', '{"body": true}']
 )
-def test_what_is_passed_over_decides_nothing(first):
+def test_skipped_json_objects_do_not_choose_the_text_key(first):
     data = f'{first}\n{{"id": "x8", "text": "cup"}}\n{{"text": "tea"}}'.encode()
     found, _, problems = read("jsonl", data, skip=True)
     assert (found, problems.n_skipped) == (["cup", "tea"], 1)
@@ -165,7 +166,7 @@ def test_what_is_passed_over_decides_nothing(first):
         read("jsonl", data)
 
 
-def test_json_names_must_be_in_the_first_object():
+def test_json_name_key_must_be_in_the_first_object():
     data = b'{"id": 1, "text": "tea"}\n{"text": "cup"}\n'
     with pytest.raises(InputError, match=r"^the file, line 1 has no key 'key'; it has 'id', 't"):
         read("jsonl", data, name_column="key")
@@ -176,12 +177,12 @@ def test_json_names_must_be_in_the_first_object():
     assert [block.names for block in blocks(Input.of(io.BytesIO(data)), options, place)] == [[""]]
 
 
-def test_half_a_surrogate_pair_is_replaced():
+def test_lone_surrogate_is_replaced():
     assert read("jsonl", b'{"text": "a\\ud83d b"}') == ["a\ufffd b"]
 
 
 @pytest.mark.filterwarnings("ignore:.* the text is read from 'text', not from 'content'")
-@pytest.mark.parametrize(
+@cases(
     ("keys", "chosen"),
     [
         (["id", "text"], ["text"]),
@@ -193,7 +194,7 @@ def test_half_a_surrogate_pair_is_replaced():
         (["subject", "body"], ["subject", "body"]),
     ],
 )
-def test_the_text_is_found_by_name(keys, chosen, tmp_path):
+def test_text_column_is_found_by_name(keys, chosen, tmp_path):
     values = {key: f"{key} tea" for key in keys}
     expected = None if chosen is None else " ".join(values[key] for key in chosen)
     if keys == ["id", "title"]:
@@ -219,14 +220,14 @@ def test_the_text_is_found_by_name(keys, chosen, tmp_path):
             read(name, data, text_columns=("nothing",))
 
 
-def test_mallet_lines():
+def test_mallet_lines_have_a_name_a_label_and_a_text():
     data = b"a x tea for  two \r\nb\ty\n\n c  z\tcup\nlonely\n"
     found, names, problems = read("mallet", data, skip=True)
     assert (found, names) == (["tea for  two ", "", "cup"], ["a", "b", "c"])
     assert problems.first == ["the file, line 5 has one field only."]
 
 
-def test_files_in_their_order(tmp_path):
+def test_files_of_a_folder_are_read_in_order(tmp_path):
     content = {
         "b.txt": b"\xef\xbb\xbfone\r\ntwo",
         "a/z.txt": b"",

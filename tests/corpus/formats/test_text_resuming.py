@@ -1,4 +1,4 @@
-"""Going on: from every position the rest is the same as if reading had not stopped."""
+"""Reading resumes from every position with the same documents."""
 
 import bz2
 import gzip
@@ -17,6 +17,7 @@ from opelda.corpus._matrix import Counted
 from opelda.corpus.formats import FORMATS, Options, _line_reader
 from opelda.corpus.formats._input import Input
 from opelda.errors import InputError
+from tests.cases import cases
 
 COMPRESS = {
     "": bytes,
@@ -37,7 +38,7 @@ OPTIONS = {"csv": {"name_column": "id"}, "jsonl": {"name_column": "id"}}
 
 
 class Once(io.RawIOBase):
-    """Gives what there is a few bytes at a time, and cannot go back."""
+    """A pipe: returns a few bytes per call and cannot seek."""
 
     def __init__(self, data, most):
         self.data, self.most = data, most
@@ -74,9 +75,9 @@ def check(name, make, size, **options):
     return whole
 
 
-@pytest.mark.parametrize("suffix", COMPRESS)
+@cases("suffix", COMPRESS)
 @pytest.mark.parametrize("name", SOURCES)
-def test_files_go_on_from_every_position(name, suffix, tmp_path):
+def test_compressed_files_resume_from_every_position(name, suffix, tmp_path):
     path = tmp_path / f"docs{suffix}"
     path.write_bytes(COMPRESS[suffix](SOURCES[name].encode()))
     documents = []
@@ -87,9 +88,9 @@ def test_files_go_on_from_every_position(name, suffix, tmp_path):
     assert all(each == documents[0] for each in documents)
 
 
-@pytest.mark.parametrize("encoding", ["utf-16", "latin-1", "utf-8-sig"])
-@pytest.mark.parametrize("name", SOURCES)
-def test_so_do_other_encodings(name, encoding):
+@cases("encoding", ["utf-16", "latin-1", "utf-8-sig"])
+@cases("name", SOURCES)
+def test_other_encodings_resume_from_every_position(name, encoding):
     data = SOURCES[name].replace("\ufeff", "").encode(encoding)
     check(name, lambda: io.BytesIO(data), 2, encoding=encoding)
 
@@ -97,7 +98,7 @@ def test_so_do_other_encodings(name, encoding):
 @settings(max_examples=10)
 @given(most=st.integers(1, 40), chunk=st.integers(1, 40), size=st.sampled_from([2, 5]))
 @pytest.mark.parametrize("name", SOURCES)
-def test_how_bytes_arrive_changes_nothing(name, most, chunk, size):
+def test_chunk_sizes_do_not_change_blocks(name, most, chunk, size):
     data = SOURCES[name].encode()
     expected = blocks(name, io.BytesIO(data), size)
     with pytest.MonkeyPatch.context() as patch:
@@ -108,26 +109,26 @@ def test_how_bytes_arrive_changes_nothing(name, most, chunk, size):
 @settings(max_examples=10)
 @given(most=st.integers(1, 60), size=st.sampled_from([2, 5]))
 @pytest.mark.parametrize("name", SOURCES)
-def test_blocks_that_end_early_because_they_are_large(name, most, size):
+def test_large_blocks_end_early(name, most, size):
     data = SOURCES[name].encode()
     expected = [text for texts, _, _ in blocks(name, io.BytesIO(data), 100) for text in texts]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_line_reader, "LARGEST_BLOCK", most)
         whole = check(name, lambda: io.BytesIO(data), size)
-    if name == "lines":  # but for the line that brings it over the limit
+    if name == "lines":  # except for the line that exceeds the limit
         assert all(sum(len(t.encode()) + 1 for t in texts[:-1]) < most for texts, _, _ in whole)
     assert [text for texts, _, _ in whole for text in texts] == expected
 
 
-@pytest.mark.parametrize("size", [1, 4, 7, 100])
-def test_parquet(size, tmp_path):
+@cases("size", [1, 4, 7, 100])
+def test_parquet_resumes_from_every_position(size, tmp_path):
     path = tmp_path / "docs.parquet"
     pl.DataFrame({"text": [f"tea {i}" for i in range(20)]}).write_parquet(path, row_group_size=6)
     whole = check("parquet", lambda: path, size)
     assert [text for texts, _, _ in whole for text in texts] == [f"tea {i}" for i in range(20)]
 
 
-def test_a_folder_goes_on_after_the_last_file_though_others_came(tmp_path):
+def test_folder_resumes_after_the_last_file_when_files_were_added(tmp_path):
     for name in ("b", "d", "a/x", "c"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(name)
@@ -151,9 +152,9 @@ places = st.recursive(
 
 
 @given(position=places)
-@example(position={"offset": 2**60, "line": False})  # farther than a file can be long
+@example(position={"offset": 2**60, "line": False})  # beyond the largest file
 @pytest.mark.parametrize("name", [*SOURCES, "parquet", "files"])
-def test_positions_that_are_none(name, position, tmp_path):
+def test_arbitrary_positions_are_accepted_or_rejected(name, position, tmp_path):
     path = tmp_path / "docs"
     if name == "parquet" and not path.exists():
         pl.DataFrame({"text": ["tea"]}).write_parquet(path)
@@ -165,8 +166,8 @@ def test_positions_that_are_none(name, position, tmp_path):
         assert "; " in str(error)  # noqa: PT017
 
 
-@pytest.mark.parametrize("suffix", ["", ".gz"])
-def test_a_file_that_has_become_shorter(suffix, tmp_path):
+@cases("suffix", ["", ".gz"])
+def test_shortened_file_is_rejected(suffix, tmp_path):
     path = tmp_path / "docs"
     path.write_bytes(COMPRESS[suffix](b"tea\ncup\n"))
     position = blocks("lines", path, 2)[0][2]
@@ -177,7 +178,7 @@ def test_a_file_that_has_become_shorter(suffix, tmp_path):
         blocks("lines", path, 2, position)
 
 
-def test_a_line_longer_than_any_document(monkeypatch):
+def test_overlong_line_is_rejected(monkeypatch):
     monkeypatch.setattr(_line_reader, "LONGEST_LINE", 100)
     monkeypatch.setattr(_line_reader, "CHUNK", 10)
     assert blocks("lines", io.BytesIO(b"tea\n" + b"x" * 100), 2)[0][0] == ["tea", "x" * 100]

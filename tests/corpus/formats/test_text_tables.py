@@ -13,12 +13,13 @@ from opelda.corpus.formats import FORMATS, Options
 from opelda.corpus.formats import csv as tables
 from opelda.corpus.formats._input import Input
 from opelda.errors import InputError
+from tests.cases import cases
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 
 
 def read(format, data, skip=False, **options):
-    """Read bytes: texts, and if wanted names and what was passed over."""
+    """Read bytes: texts, and with `skip` also names and problems."""
     problems = Problems("skip" if skip else "stop")
     found, names = [], []
     options = Options(problems=problems, **options)
@@ -32,7 +33,7 @@ rows = st.lists(st.tuples(texts, texts), max_size=6)
 
 
 @given(rows=rows, delimiter=st.sampled_from(",;\t"), quoting=st.sampled_from([0, 1]))
-def test_tables_as_python_writes_them(rows, delimiter, quoting):
+def test_tables_written_by_python_are_read(rows, delimiter, quoting):
     file = io.StringIO(newline="")
     writer = csv.writer(file, delimiter=delimiter, quoting=quoting)
     writer.writerow(["id", "text"])
@@ -45,15 +46,15 @@ def test_tables_as_python_writes_them(rows, delimiter, quoting):
 
 
 @given(rows=st.lists(st.lists(st.text('a",\n\r', max_size=5), min_size=2, max_size=2), max_size=5))
-def test_tables_however_quotes_fall_are_as_the_csv_module_reads_them(rows):
-    """Python's own reader in its strict mode is the oracle, where it finds nothing wrong."""
+def test_quotes_are_read_as_by_the_csv_module(rows):
+    """The reference is Python's strict reader, if it raises no error."""
     data = "".join(f"{a},{b}\n" for a, b in rows)
     try:
         expected = [row for row in csv.reader(io.StringIO(data, newline=""), strict=True) if row]
     except csv.Error:
         expected = None
     found, _, problems = read("csv", b"a,text\n" + data.encode(), True, block_size=2)
-    lone = "\r" in data.replace("\r\n", "\n")  # ends a line for that module, and none here
+    lone = "\r" in data.replace("\r\n", "\n")  # a line end for the csv module only
     if expected is not None and not lone and all(len(row) == 2 for row in expected):
         assert found == [row[1] for row in expected]
         assert problems.n_skipped == 0
@@ -72,8 +73,8 @@ pieces = st.sampled_from(
     block_size=st.integers(1, 9),
     format=st.sampled_from(["csv", "tsv"]),
 )
-def test_rows_at_once_are_as_rows_one_by_one(data, width, block_size, format):
-    """However many rows are parsed at a time."""
+def test_block_size_does_not_change_rows(data, width, block_size, format):
+    """For any number of rows per block."""
     delimiter = {"csv": ",", "tsv": "\t"}[format]
     table = "\n".join([delimiter.join("abc"[:width]), data.replace(",", delimiter)]).encode()
     options = {"text_columns": ("a", "abc"[width - 1]), "name_column": "a"}
@@ -83,7 +84,7 @@ def test_rows_at_once_are_as_rows_one_by_one(data, width, block_size, format):
     assert found[2].first == expected[2].first
 
 
-def test_a_quote_within_a_field_is_a_letter_in_rows_without_quoted_fields():
+def test_quote_within_an_unquoted_field_is_literal():
     data = b'id,text\n1,5" disk\n2,"tea"\n3,a "b" c\n4,"cup"\n5,""\n6,pot\n'
     for block_size in (1, 2, 9):
         found = read("csv", data, block_size=block_size)
@@ -95,16 +96,14 @@ def test_a_quote_within_a_field_is_a_letter_in_rows_without_quoted_fields():
     assert (found, problems.n_skipped) == (['5" disk', "pot"], 1)
 
 
-@pytest.mark.parametrize(
-    "start", [b"x\x01", b"x\x9c", b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PK\x03\x04"]
-)
-def test_rows_that_begin_like_compressed_files(start):
+@cases("start", [b"x\x01", b"x\x9c", b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PK\x03\x04"])
+def test_rows_that_start_with_magic_numbers_are_text(start):
     row = start + b"a,tea\n"
     found, _, problems = read("csv", b"id,text\n0,cup\n" + row, skip=True, block_size=1)
     assert (found, problems.n_skipped) == (["cup", "tea"], 0)
 
 
-def test_rows_of_the_wrong_width_name_their_line():
+def test_rows_of_the_wrong_width_are_named_or_skipped():
     data = b'id,text\n1,"two\nlines"\n2,a,b\n\n3\n4,tea\n'
     with pytest.raises(InputError, match="line 4 has 3 fields, not 2 as the first; correct"):
         read("csv", data)
@@ -116,8 +115,8 @@ def test_rows_of_the_wrong_width_name_their_line():
     ]
 
 
-@pytest.mark.parametrize("block_size", [1, 3, 50])
-def test_a_quote_that_is_not_closed_costs_one_line(block_size):
+@cases("block_size", [1, 3, 50])
+def test_unclosed_quote_costs_one_line(block_size):
     data = b'id,text\n1,tea\n2,"never closed\n' + b"3,cup\n" * 40
     with pytest.raises(InputError, match=r"line 3 is malformed \(.*\); correct the line"):
         read("csv", data, block_size=block_size)
@@ -125,7 +124,7 @@ def test_a_quote_that_is_not_closed_costs_one_line(block_size):
     assert (found, problems.n_skipped) == (["tea"] + ["cup"] * 40, 1)
 
 
-def test_a_quote_that_is_never_closed_in_the_header_ends_reading_early(tmp_path, monkeypatch):
+def test_unclosed_quote_in_the_header_stops_reading_early(tmp_path, monkeypatch):
     monkeypatch.setattr(tables, "LONGEST_LINE", 1000)
     path = tmp_path / "t.csv"
     path.write_bytes(b'id,"text\n' + b"1,tea\n" * 2**19)
@@ -135,7 +134,7 @@ def test_a_quote_that_is_never_closed_in_the_header_ends_reading_early(tmp_path,
     assert source.n_read < source.size
 
 
-def test_long_fields_and_zero_bytes():
+def test_long_fields_and_zero_bytes_are_read():
     long = b"x" * 300_000
     limit = 1 << 17
     csv.field_size_limit(limit)
@@ -147,7 +146,7 @@ def test_long_fields_and_zero_bytes():
     assert csv.field_size_limit() == limit
 
 
-def test_columns_by_number_say_that_there_is_no_header():
+def test_numbered_columns_mean_no_header():
     data = b"a\ttea\nb\tcup\n"
     assert read("tsv", data, text_columns=("2",)) == ["tea", "cup"]
     assert read("tsv", data, text_columns=("2", "1")) == ["tea a", "cup b"]
@@ -159,19 +158,19 @@ def test_columns_by_number_say_that_there_is_no_header():
         read("tsv", data)
 
 
-@pytest.mark.parametrize("text", [2, [1, 2], {"a": 1}, b"a"])
-def test_columns_that_are_no_names(tmp_path, text):
+@cases("text", [2, [1, 2], {"a": 1}, b"a"])
+def test_invalid_column_names_are_rejected(tmp_path, text):
     (tmp_path / "t.csv").write_text("a,b\nx y,z\n")
     with pytest.raises(InputError, match="text_column must be the name of a column"):
         opelda.corpus.read(tmp_path / "t.csv", text_column=text)
 
 
-def test_quotes_between_tabs_are_letters():
+def test_quotes_in_tsv_are_literal():
     data = b'id\ttext\n1\t"tea"\n2\t"open\n3\t""\n'
     assert read("tsv", data, block_size=2) == ['"tea"', '"open', '""']
 
 
-def test_blank_lines_of_tables():
+def test_blank_lines_in_tables():
     assert read("csv", b"text\ntea\n\ncup\n") == ["tea", "", "cup"]
     assert read("csv", b'text\n5" disk\n\ncup\n') == ['5" disk', "", "cup"]
     assert read("csv", b"text,id\ntea,1\n\ncup,2\n\n") == ["tea", "cup"]

@@ -1,4 +1,4 @@
-"""Vocabulary files: where they are looked for, what is read."""
+"""Vocabulary files: their paths and their content."""
 
 import gzip
 import io
@@ -14,6 +14,7 @@ from opelda.corpus import Corpus, Vocabulary
 from opelda.corpus.formats import FORMATS, Options, _vocab, _writing, count_matrices
 from opelda.corpus.formats._input import Input
 from opelda.errors import InputError
+from tests.cases import cases
 
 characters = st.characters(exclude_categories=["Cs"])
 words = st.text(characters, max_size=6)
@@ -27,16 +28,16 @@ def written_and_read(words):
 
 
 @given(found=st.lists(words.filter(lambda word: not set("\r\n") & set(word)), unique=True))
-def test_vocabularies_are_read_as_written(found):
+def test_vocabulary_round_trip(found):
     assert written_and_read(found) == found
 
 
-def test_a_first_word_that_looks_like_a_mark():
+def test_first_word_with_a_byte_order_mark_round_trips():
     for found in (["\ufeff"], ["\ufeffa", "b"], ["\ufeff\ufeff"], ["a", "\ufeff"]):
         assert written_and_read(found) == found
 
 
-@pytest.mark.parametrize(
+@cases(
     ("raw", "expected"),
     [
         (b"", []),
@@ -47,11 +48,11 @@ def test_a_first_word_that_looks_like_a_mark():
         (b" a \n\nb\x0b\xc2\x85\xe2\x80\xa8\n", [" a ", "", "b\x0b\x85\u2028"]),
     ],
 )
-def test_a_word_a_line(raw, expected):
+def test_vocabulary_has_one_word_per_line(raw, expected):
     assert _vocab.read_vocabulary(Input.of(io.BytesIO(raw))) == expected
 
 
-def test_bad_vocabularies_say_where(tmp_path, monkeypatch):
+def test_invalid_vocabularies_name_the_line(tmp_path, monkeypatch):
     path = tmp_path / "v.txt"
     path.write_bytes(b"a\nb\nc\nb\n")
     with pytest.raises(InputError, match=r"v\.txt has the word 'b' in line 2 and again in line 4"):
@@ -71,7 +72,7 @@ def test_bad_vocabularies_say_where(tmp_path, monkeypatch):
             written_and_read([word])
 
 
-@pytest.mark.parametrize(
+@cases(
     ("file", "vocabulary"),
     [
         ("docword.KOS.txt.gz", "vocab.KOS.txt"),
@@ -84,7 +85,7 @@ def test_bad_vocabularies_say_where(tmp_path, monkeypatch):
         ("ap.dat", "vocabulary.txt.gz"),
     ],
 )
-def test_found_beside_the_counts(tmp_path, file, vocabulary):
+def test_vocabulary_is_found_next_to_the_counts(tmp_path, file, vocabulary):
     raw = b"one\ntwo\n"
     if vocabulary.endswith(".gz"):
         raw = gzip.compress(raw)
@@ -93,10 +94,10 @@ def test_found_beside_the_counts(tmp_path, file, vocabulary):
     (tmp_path / vocabulary).write_bytes(raw)
     source = Input.of(tmp_path / file)
     assert FORMATS["uci"].words(source, Options()) == ["one", "two"]
-    assert FORMATS["lines"].words(source, Options()) is None  # texts are tokenised, always
+    assert FORMATS["lines"].words(source, Options()) is None  # texts are always tokenized
 
 
-def test_not_found(tmp_path):
+def test_unrelated_files_are_no_vocabulary(tmp_path):
     for name in ("vocab.a.txt", "vocab.b.txt", "my-voca.md"):
         (tmp_path / name).write_text("one\n")
     for file in ("docword.c.txt", "ap.dat"):
@@ -109,7 +110,7 @@ def test_not_found(tmp_path):
             FORMATS[name].words(Input.of(tmp_path / "x"), Options(column_words="none"))
 
 
-@pytest.mark.parametrize(
+@cases(
     ("path", "expected"),
     [
         ("-", None),
@@ -119,16 +120,16 @@ def test_not_found(tmp_path):
         ("a/docword.b.txt", "a/docword.b.txt.vocab"),
     ],
 )
-def test_sidecar(path, expected):
+def test_vocabulary_path_of_a_target(path, expected):
     assert _writing.sidecar_path(path) == expected
 
 
-def test_sidecar_of_uci():
+def test_vocabulary_path_of_a_uci_target():
     assert _writing.sidecar_path("a/docword.b.txt.gz", "uci") == "a/vocab.b.txt"
     assert _writing.sidecar_path("a/b.docword", "uci") == "a/b.docword.vocab"
 
 
-def test_counts_that_are_not_whole_are_named():
+def test_fractional_counts_are_named():
     X = sparse.csr_array(np.array([[0, 1], [2, 1.5]], np.float32))
     with pytest.raises(InputError, match=r"Document 1 counts 'b' as 1\.5, and UCI holds whole"):
         count_matrices.check_whole(Corpus(X, Vocabulary(["a", "b"])), "UCI")

@@ -1,4 +1,4 @@
-"""Files of texts in every text format, for tests of their readers."""
+"""Files in every text format, for tests of readers."""
 
 import csv
 import json
@@ -8,7 +8,7 @@ import polars as pl
 
 
 def write(name, path, texts, names=None):
-    """Write texts, and their names where the format has a place for them."""
+    """Write texts, with their names if the format holds names."""
     path = Path(path)
     numbers = [str(i) for i in range(len(texts))]
     columns = {"text": texts} if names is None else {"name": names, "text": texts}

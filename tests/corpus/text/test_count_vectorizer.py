@@ -1,4 +1,4 @@
-"""The same settings give scikit-learn's matrix, on any text."""
+"""The same settings give the matrix of CountVectorizer, for any text."""
 
 import re
 import unicodedata
@@ -21,7 +21,7 @@ PIECES = [
     *("\x00", "\x1c", "\x85", "\xa0", "\u2028", "\u3000"),
     *("The", "the", "don't", "new", "york", "ab", "a"),
 ]
-# characters that this Python knows; later ones may have got a lower case, see test_unicode.py
+# characters that this Python knows; later ones may have a lower case, see test_unicode.py
 KNOWN = st.characters(exclude_categories=["Cs", "Cn"])
 TEXTS = st.lists(
     st.lists(st.sampled_from([*PIECES, " ", " ", "\n"]) | st.text(KNOWN, max_size=4)).map("".join),
@@ -42,7 +42,7 @@ def check(texts, ours, /, **settings):
         warnings.filterwarnings("ignore", "Your stop_words may be inconsistent")
         try:
             expected = vectorizer.fit_transform(texts).toarray()
-        except ValueError:  # it has found no word
+        except ValueError:  # without any word
             assert counted.words == []
             assert counted.counts.shape == (len(texts), 0)
             return
@@ -54,7 +54,7 @@ def check(texts, ours, /, **settings):
 @given(TEXTS, st.booleans(), WORDS | st.none(), NGRAMS)
 @example(["The cat, the don and ΟΔΟΣ", "", "ab cat"], True, ["the", "don", "οδος"], (1, 2))
 @example(["The cat, the don and ΟΔΟΣ", "", "ab cat"], False, ["the", "don't"], (2, 2))
-def test_default_settings(texts, lower, stop_words, ngrams):
+def test_default_pattern_matches_count_vectorizer(texts, lower, stop_words, ngrams):
     check(
         texts,
         Tokenizer(lower=lower, pattern=COUNT_VECTORIZER, stop_words=stop_words, ngrams=ngrams),
@@ -65,14 +65,14 @@ def test_default_settings(texts, lower, stop_words, ngrams):
 
 
 @given(TEXTS)
-def test_pattern_without_its_flag(texts):
+def test_pattern_without_its_flag_matches_count_vectorizer(texts):
     pattern = COUNT_VECTORIZER.removeprefix("(?u)")
     check(texts, Tokenizer(pattern=pattern, stop_words=None), token_pattern=pattern)
 
 
 @given(TEXTS, st.booleans(), NGRAMS, st.sampled_from(PATTERNS))
-def test_patterns_of_ones_own(texts, lower, ngrams, pattern):
-    # \b is at the edge of a word, and what a word character is differs beyond ASCII
+def test_user_defined_patterns_match_count_vectorizer(texts, lower, ngrams, pattern):
+    # \b depends on word characters, which differ beyond ASCII
     if r"\b" in pattern:
         texts = [re.sub(r"[^\x00-\x7f]", "", text) for text in texts]
     stop_words = ["the", "york"]
@@ -87,7 +87,7 @@ def test_patterns_of_ones_own(texts, lower, ngrams, pattern):
 
 
 @given(TEXTS, st.booleans(), NGRAMS)
-def test_white_space(texts, lower, ngrams):
+def test_whitespace_pattern_matches_str_split(texts, lower, ngrams):
     check(
         texts,
         Tokenizer(lower=lower, pattern=WHITESPACE, stop_words=None, ngrams=ngrams),
@@ -99,7 +99,7 @@ def test_white_space(texts, lower, ngrams):
 
 
 @given(TEXTS)
-def test_words_of_unicode_with_a_letter(texts):
+def test_default_words_match_unicode_categories(texts):
     """The default pattern, spelt out with Python's own categories."""
 
     def is_word(c):
@@ -117,7 +117,7 @@ def test_words_of_unicode_with_a_letter(texts):
 
 @pytest.mark.heavy
 @given(st.lists(st.text(KNOWN, max_size=200), max_size=20), st.booleans(), NGRAMS)
-def test_any_text(texts, lower, ngrams):
+def test_arbitrary_text_matches_count_vectorizer(texts, lower, ngrams):
     check(
         texts,
         Tokenizer(lower=lower, pattern=COUNT_VECTORIZER, stop_words=None, ngrams=ngrams),

@@ -1,4 +1,4 @@
-"""Without the packages of the extra `languages`: English works, models load, the rest is told."""
+"""Without the extra `languages`: English works, models load, other languages name the extra."""
 
 import sys
 
@@ -12,6 +12,7 @@ from opelda.corpus import Tokenizer, read
 from opelda.corpus.text import _languages
 from opelda.corpus.text import tokenizer as tokenizers
 from opelda.errors import InputError
+from tests.cases import cases
 from tests.corpus.text.test_stop_words import NO_LANGUAGE, STORY
 
 ENGLISH = ["The cat and the dog are here, and it was not the cow."] * 20
@@ -33,13 +34,13 @@ def without_extra(monkeypatch):
     forget()
 
 
-def test_english_is_the_same_without(without_extra):
+def test_english_needs_no_extra(without_extra):
     assert Tokenizer().resolved(ENGLISH) == Tokenizer(stop_words="english").decided
     assert read(ENGLISH).words == ("cat", "cow", "dog")
 
 
-@pytest.mark.parametrize("code", sorted(set(STORY) - {"en"}))
-def test_a_language_without_its_list_is_named_and_fails_nothing(code, without_extra):
+@cases("code", sorted(set(STORY) - {"en"}))
+def test_missing_stop_word_list_gives_one_warning(code, without_extra):
     name = LANGUAGE_MAPPING[code].title()
     with pytest.warns(UserWarning, match=rf"^The texts seem to be {name}, .*opelda\[languages\]"):
         assert Tokenizer().resolved([STORY[code]]).stop_words is None
@@ -48,12 +49,12 @@ def test_a_language_without_its_list_is_named_and_fails_nothing(code, without_ex
     assert len(said) == 1
 
 
-@pytest.mark.parametrize("text", NO_LANGUAGE)
-def test_no_language_is_named_where_there_is_none(text, without_extra):
+@cases("text", NO_LANGUAGE)
+def test_texts_without_a_language_give_no_warning(text, without_extra):
     assert Tokenizer().resolved([text]).stop_words is None
 
 
-def test_what_is_asked_for_names_the_extra(without_extra):
+def test_requested_language_names_the_missing_extra(without_extra):
     with pytest.raises(InputError, match=r"pip install 'opelda\[languages\]'"):
         Tokenizer(stop_words="de").count(GERMAN)
     with pytest.raises(InputError, match=r"pip install 'opelda\[languages\]'"):
@@ -67,7 +68,7 @@ def test_what_is_asked_for_names_the_extra(without_extra):
 @pytest.mark.parametrize(
     "words", [Tokenizer(stop_words="de"), Tokenizer(stop_words=None, stem="german")]
 )
-def test_models_load_and_read_counts_without(words, tmp_path, request):
+def test_models_load_and_transform_counts_without_the_extra(words, tmp_path, request):
     corpus = read(GERMAN, tokenizer=words)
     model = OnlineOPE(2, random_state=0).fit(corpus)
     opelda.save(model, tmp_path / "m.opelda")

@@ -1,21 +1,21 @@
-"""Mark-up does not become words, and nothing else is lost with it."""
+"""Markup is removed before tokenization; other text is kept."""
 
 import random
 import re
 from dataclasses import replace
 
 import polars as pl
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from opelda.corpus import Tokenizer, Vocabulary, read, stream
 from opelda.corpus.text import _markup as markup
 from opelda.corpus.text._markup import FEW
+from tests.cases import cases
 
 TOKENIZER = Tokenizer(stop_words=None)
 KEEPING = replace(TOKENIZER, keep_markup=True)
-# each with the words that stay of it
+# markup and the words that remain
 MARKUP = {
     "http://t.co/AbC?x=1&y=2": "",
     "HTTPS://de.wikipedia.org/wiki/Köln_(Rhein)": "",
@@ -62,7 +62,7 @@ MARKUP = {
     "[[Category:Physicists]]": "physicists",
     "{{cite web|url=http://x.org|title=Old|accessdate=today}}": "",
 }
-# as they stand
+# kept unchanged
 TEXT = (
     "a < b and c > d", "1<2", "if x <y and z> w", "AT&T", "R&D;", "C++", "C#", "Q & A", "#hashtag",
     "price@store", "naïve@café", "4 @ 5pm", "@ home", "and/or", "e.g./i.e.", "U.S./Mexico", "km/h",
@@ -78,14 +78,14 @@ def words(text, tokenizer=TOKENIZER):
     return dict(zip(counted.words, counted.counts.toarray()[0].tolist(), strict=True))
 
 
-@pytest.mark.parametrize("piece", MARKUP)
-def test_no_word_is_made_of_mark_up(piece):
+@cases("piece", MARKUP)
+def test_markup_gives_no_words(piece):
     assert words(f"one {piece} two") == words(f"one {MARKUP[piece]} two", KEEPING)
     assert words(piece) == words(MARKUP[piece], KEEPING)
 
 
-@pytest.mark.parametrize("text", TEXT)
-def test_what_only_looks_like_mark_up_stays(text):
+@cases("text", TEXT)
+def test_text_that_resembles_markup_is_kept(text):
     assert words(text) == words(text, KEEPING)
     assert words(f"one {text} two") == words(f"one {text} two", KEEPING)
 
@@ -94,7 +94,7 @@ PIECES = st.lists(st.sampled_from([*MARKUP, *TEXT]), max_size=12)
 
 
 @given(PIECES)
-def test_cleaning_then_counting_is_counting_what_was_cleaned_by_hand(pieces):
+def test_markup_is_removed_as_listed(pieces):
     by_hand = " ".join(MARKUP.get(piece, piece) for piece in pieces)
     assert words(" ".join(pieces)) == words(by_hand, KEEPING)
 
@@ -106,7 +106,7 @@ ANY = st.lists(
 
 @given(ANY.map("".join))
 @example("&" * 50 + "<a" * 50)
-def test_every_way_cleans_alike(text):
+def test_every_code_path_removes_the_same_markup(text):
     column = pl.Series([text] * (FEW + 1))
     (cleaned,) = set(markup.without_markup(column).to_list())
     assert cleaned == markup.few_without_markup([text])[0]
@@ -117,18 +117,18 @@ def test_every_way_cleans_alike(text):
 
 
 @given(st.text(st.characters(exclude_characters="<&@=\\/[{\u2026", exclude_categories=["Cs"])))
-def test_text_without_any_sign_is_never_changed(text):
+def test_text_without_markup_characters_is_unchanged(text):
     text = text.replace("www.", "").replace("WWW.", "").replace("Www.", "")
     assert markup.without_markup(pl.Series([text] * (FEW + 1)))[0] == text
 
 
 @given(PIECES.map(" ".join))
-def test_cleaning_again_changes_no_word(text):
+def test_removing_markup_is_idempotent(text):
     (cleaned,) = markup.few_without_markup([text])
     assert words(cleaned) == words(cleaned, KEEPING) == words(text)
 
 
-def test_rows_keep_their_places():
+def test_rows_keep_their_order():
     draw = random.Random(0)
     texts = [f"doc{n} " + draw.choice([*MARKUP, "plain"]) for n in range(300)]
     counted = TOKENIZER.count(texts, n_jobs=3)
@@ -141,8 +141,8 @@ def test_rows_keep_their_places():
 TWEETS = ["RT @bob: see <b>cats</b> &amp; dogs https://t.co/dogs", "dogs, cats @bob"] * 3
 
 
-@pytest.mark.parametrize("keep", [False, True])
-def test_every_way_of_counting_leaves_it_out(keep, tmp_path):
+@cases("keep", [False, True])
+def test_read_stream_and_vocabulary_remove_markup(keep, tmp_path):
     tokenizer = replace(TOKENIZER, keep_markup=keep)
     expected = {"cats", "dogs", "see"} | ({"amp", "bob", "rt", "https", "co"} if keep else set())
     corpus = read(TWEETS, tokenizer=tokenizer, min_df=1, max_df=1.0)
@@ -155,13 +155,13 @@ def test_every_way_of_counting_leaves_it_out(keep, tmp_path):
     for vocabulary in (corpus.vocabulary, batches.vocabulary):
         assert vocabulary.tokenizer.keep_markup is keep
         many = vocabulary.count([*TWEETS, *[""] * FEW])[: len(TWEETS)]
-        for _ in range(2):  # the second time over a table
+        for _ in range(2):  # the second call uses a table
             assert (vocabulary.count(TWEETS) != many).nnz == 0
         assert many.sum() == corpus.X.sum()
 
 
-def test_older_settings_keep_it():
-    """Settings that do not say are of texts in which mark-up was words."""
+def test_settings_without_keep_markup_keep_markup():
+    """Settings without `keep_markup` were saved when markup was tokenized."""
     settings = TOKENIZER.to_dict()
     del settings["keep_markup"]
     assert Tokenizer.from_dict(settings) == KEEPING

@@ -1,4 +1,4 @@
-"""Phrases: found where words keep together, joined from the left, saved with the tokenizer."""
+"""Phrases: learned, joined left to right, saved with the tokenizer."""
 
 import json
 import math
@@ -15,12 +15,13 @@ import opelda
 from opelda.corpus import Tokenizer, read, stream
 from opelda.corpus.text import _word_counting
 from opelda.errors import InputError
+from tests.cases import cases
 
 KNOWN = ("aa bb", "bb aa", "bb cc", "cc cc")
 
 
 def texts_with_phrases(seed=0, n_texts=200):
-    """Return texts of random words, in which "health care" and "climate change" keep together."""
+    """Return random texts with the phrases "health care" and "climate change"."""
     chance = random.Random(seed)
     pieces = ["health care", "climate change"] * 3 + ["health", *(f"word{n}" for n in range(60))]
     return [" ".join(chance.choices(pieces, k=12)) for _ in range(n_texts)]
@@ -42,7 +43,7 @@ def by_hand(words):
 
 
 @given(st.lists(st.lists(st.sampled_from(["aa", "bb", "cc", "dd", "the"])), max_size=6))
-def test_joined_from_the_left_after_stop_words(documents):
+def test_phrases_are_joined_left_to_right_after_stop_words(documents):
     tokenizer = Tokenizer(stop_words=["the"], phrases=KNOWN)
     found = tokenizer.count([" ".join(words) for words in documents])
     expected = [by_hand([word for word in words if word != "the"]) for words in documents]
@@ -52,7 +53,7 @@ def test_joined_from_the_left_after_stop_words(documents):
         assert {word: n for word, n in own.items() if n} == Counter(words)
 
 
-def test_threads_change_nothing(monkeypatch):
+def test_counts_are_independent_of_threads(monkeypatch):
     monkeypatch.setattr(_word_counting, "BYTES_PER_RUN", 64)
     texts = texts_with_phrases()
     tokenizer = Tokenizer(stop_words=None, phrases=["health care", "word1 word2"])
@@ -61,7 +62,7 @@ def test_threads_change_nothing(monkeypatch):
     assert (one.counts != many.counts).nnz == 0
 
 
-def test_the_score_is_that_of_its_formula():
+def test_score_matches_its_formula():
     chance = random.Random(1)
     texts = [" ".join(chance.choices("abcd", [8, 4, 2, 1], k=30)) for _ in range(60)]
     tokens = [text.split() for text in texts]
@@ -79,11 +80,11 @@ def test_the_score_is_that_of_its_formula():
         assert set(tokenizer.resolved(texts).phrases) == expected
 
 
-def test_phrases_are_found_in_all_texts_of_a_collection(tmp_path):
+def test_phrases_are_learned_from_the_whole_corpus(tmp_path):
     texts = ["nothing of the kind here"] * 6_000 + texts_with_phrases()
     corpus = read(texts, tokenizer=Tokenizer(stop_words=None, phrases=True), max_df=1.0)
     assert {"health care", "climate change"} <= set(corpus.vocabulary.tokenizer.phrases)
-    assert "health" in corpus.words  # which is also alone
+    assert "health" in corpus.words  # which also occurs alone
     assert not {"care", "climate", "change"} & set(corpus.words)
     path = tmp_path / "texts.txt"
     path.write_text("\n".join(texts))
@@ -95,7 +96,7 @@ def test_phrases_are_found_in_all_texts_of_a_collection(tmp_path):
     assert corpus.X.sum() == plain.X.sum() - n_joined
 
 
-def test_a_model_cuts_new_texts_the_same_way(tmp_path):
+def test_loaded_model_joins_the_same_phrases(tmp_path):
     texts = texts_with_phrases()
     corpus = read(texts, tokenizer=Tokenizer(phrases=True), max_df=1.0)
     model = opelda.OnlineOPE(2, random_state=0).fit(corpus)
@@ -106,7 +107,7 @@ def test_a_model_cuts_new_texts_the_same_way(tmp_path):
         assert np.array_equal(loaded.transform(some), model.transform(corpus.X[: len(some)]))
 
 
-def test_a_stream_finds_them_in_its_first_documents():
+def test_stream_learns_phrases_from_its_first_batch():
     texts = texts_with_phrases() + ["white house"] * 50
     batches = stream(texts, batch_size=100, tokenizer=Tokenizer(phrases=True), min_df=1)
     list(batches)
@@ -116,7 +117,7 @@ def test_a_stream_finds_them_in_its_first_documents():
     assert "health care" in batches.vocabulary
 
 
-@pytest.mark.parametrize(
+@cases(
     ("settings", "says"),
     [
         ({"phrases": True, "ngrams": 2}, "phrases are pairs that are scored"),
@@ -127,13 +128,13 @@ def test_a_stream_finds_them_in_its_first_documents():
         ({"phrases": None}, "phrases must be"),
     ],
 )
-def test_mistakes_are_said(settings, says):
+def test_invalid_settings_are_rejected(settings, says):
     with pytest.raises(InputError, match=says):
         Tokenizer(**settings)
 
 
-@pytest.mark.parametrize("phrases", [False, True, 0.25, ["b a", "a b"], ()])
-def test_settings_go_through_json(phrases):
+@cases("phrases", [False, True, 0.25, ["b a", "a b"], ()])
+def test_settings_round_trip_through_json(phrases):
     tokenizer = Tokenizer(phrases=phrases)
     again = Tokenizer.from_dict(json.loads(json.dumps(tokenizer.to_dict())))
     assert again == tokenizer

@@ -1,4 +1,4 @@
-"""A function of the user's own cuts texts into words; files know its name."""
+"""A user-defined function splits texts into words; model files hold its name."""
 
 import numpy as np
 import pytest
@@ -7,6 +7,7 @@ import opelda
 from opelda.corpus import Tokenizer, Vocabulary, read, stream
 from opelda.errors import InputError
 from opelda.learning.persistence._model_arrays import as_parts
+from tests.cases import cases
 
 TEXTS = ["Tea-Cup-tea", "cup-<b>pot</b>-the", "pot-tea"] * 4
 
@@ -16,7 +17,7 @@ def by_hyphens(text):
 
 
 class Cutter:
-    """A callable that is no function."""
+    """A callable object."""
 
     def __call__(self, text):
         return tuple(by_hyphens(text))
@@ -27,8 +28,8 @@ def counted(tokenizer, texts=TEXTS):
     return dict(zip(found.words, found.counts.sum(axis=0).tolist(), strict=True))
 
 
-@pytest.mark.parametrize("split", [by_hyphens, Cutter()])
-def test_words_are_what_it_returns(split):
+@cases("split", [by_hyphens, Cutter()])
+def test_words_are_those_that_split_returns(split):
     tokenizer = Tokenizer(split=split, stop_words=["the"])
     assert counted(tokenizer) == {"tea": 12, "cup": 8, " pot ": 4, "pot": 4}
     raw = Tokenizer(split=split, stop_words=None, keep_markup=True, lower=False)
@@ -39,32 +40,32 @@ def test_words_are_what_it_returns(split):
     assert counted(pairs, ["a-the-b c"]) == {"a b c": 1}
 
 
-def test_threads_and_blocks_change_nothing():
+def test_counts_are_independent_of_threads_and_blocks():
     tokenizer = Tokenizer(split=by_hyphens, stop_words=None)
     one = read(TEXTS * 2_000, tokenizer=tokenizer, n_jobs=1)
     assert (one.X != read(TEXTS * 2_000, tokenizer=tokenizer, n_jobs=3).X).nnz == 0
     assert one.vocabulary.copy().tokenizer == tokenizer.decided
 
 
-@pytest.mark.parametrize(
+@cases(
     ("settings", "says"),
     [
         ({"split": "x"}, "split must be a function from a text to its words or None, got 'x'"),
         ({"split": by_hyphens, "pattern": "[a-z]+"}, "split and pattern both say what a word is"),
     ],
 )
-def test_mistakes_are_said(settings, says):
+def test_invalid_settings_are_rejected(settings, says):
     with pytest.raises(InputError, match=says):
         Tokenizer(**settings)
 
 
-@pytest.mark.parametrize("returned", ["a text", None, 3, [3], ["\ud800"], {"a": 1}])
-def test_what_is_not_words_is_refused(returned):
+@cases("returned", ["a text", None, 3, [3], ["\ud800"], {"a": 1}])
+def test_invalid_results_of_split_are_rejected(returned):
     with pytest.raises(InputError, match="split must return"):
         Tokenizer(split=lambda _: returned, stop_words=None).count(["a"])
 
 
-def test_a_file_holds_its_name(tmp_path):
+def test_model_file_holds_the_name_of_split(tmp_path):
     corpus = read(TEXTS, tokenizer=Tokenizer(split=by_hyphens, stop_words=None))
     model = opelda.OnlineOPE(2, random_state=0).fit(corpus)
     expected = model.transform(TEXTS)
@@ -83,7 +84,7 @@ def test_a_file_holds_its_name(tmp_path):
     assert again.vocabulary_.tokenizer == corpus.vocabulary.tokenizer
 
 
-def test_a_function_that_is_not_needed_is_refused(tmp_path):
+def test_unneeded_split_is_rejected(tmp_path):
     for number, documents in enumerate((["tea cup", "cup"], np.eye(3))):
         opelda.save(opelda.OnlineOPE(2, random_state=0).fit(documents), tmp_path / str(number))
         with pytest.raises(InputError, match="split is not needed"):
@@ -91,7 +92,7 @@ def test_a_function_that_is_not_needed_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize("way", ["stream", "vocabulary"])
-def test_a_stream_goes_on_with_it(tmp_path, way):
+def test_checkpointed_stream_resumes_with_split(tmp_path, way):
     tokenizer = Tokenizer(split=by_hyphens, stop_words=None)
 
     def learn(texts):

@@ -1,4 +1,4 @@
-"""Stop words by language, list and file, and the language found by them."""
+"""Stop words by language, list and file, and language detection."""
 # ruff: noqa: RUF001 (other alphabets)
 
 import gzip
@@ -14,6 +14,7 @@ from opelda.corpus.text import COUNT_VECTORIZER, WHITESPACE, Tokenizer, stop_wor
 from opelda.corpus.text._languages import listed
 from opelda.corpus.text.tokenizer import going_on_as
 from opelda.errors import InputError
+from tests.cases import cases
 
 # The same story, told in each language.
 STORY = {
@@ -50,8 +51,8 @@ NO_LANGUAGE = (
 )
 
 
-@pytest.mark.parametrize("code", STORY)
-def test_language_is_found(code):
+@cases("code", STORY)
+def test_language_is_detected(code):
     found = Tokenizer(stop_words="auto", ngrams=2).resolved(pl.Series([STORY[code], ""]))
     assert found == Tokenizer(stop_words=code, ngrams=2).decided
     assert found.resolved([STORY["en"]]) is found
@@ -60,7 +61,7 @@ def test_language_is_found(code):
 
 
 @pytest.mark.parametrize("unspaced", ["pairs", "words"])
-def test_stop_words_are_cut_as_texts_are(unspaced):
+def test_unspaced_stop_words_are_segmented_like_texts(unspaced):
     if unspaced == "words":
         pytest.importorskip("icu4py")
     text = "家は丘の上にあり、庭があります。"
@@ -69,13 +70,13 @@ def test_stop_words_are_cut_as_texts_are(unspaced):
     assert "ます" not in found.count([text]).words
 
 
-@pytest.mark.parametrize("text", NO_LANGUAGE)
-def test_no_language_is_found(text):
+@cases("text", NO_LANGUAGE)
+def test_texts_without_stop_words_have_no_language(text):
     assert Tokenizer().resolved([text]) == Tokenizer(stop_words=None).decided
     assert Tokenizer().resolved([]) == Tokenizer(stop_words=None).decided
 
 
-def test_languages_go_by_code_and_name():
+def test_languages_have_codes_and_names():
     assert Tokenizer(stop_words="English") == Tokenizer(stop_words="en ")
     assert Tokenizer(stop_words="GERMAN").stop_words == "de"
     assert Tokenizer(stop_words="no") == Tokenizer(stop_words="norwegian")
@@ -83,7 +84,7 @@ def test_languages_go_by_code_and_name():
         assert Tokenizer(stop_words=name).stop_words == code
 
 
-def test_english_is_function_words_and_what_is_left_of_contractions():
+def test_english_list_covers_function_words_and_parts_of_contractions():
     content = "fire bill interest system mine mill top serious move show call won computer state"
     closed = (
         "Don't they've we’ll you're isn't doesn’t I'm he'd can't ain't that's shouldn’t needn't "
@@ -94,12 +95,12 @@ def test_english_is_function_words_and_what_is_left_of_contractions():
         assert tokenizer.count([closed, content]).words == content.split()
 
 
-def test_sklearn_is_the_english_list_of_scikit_learn():
+def test_sklearn_list_is_that_of_scikit_learn():
     counted = Tokenizer(stop_words="sklearn").count([" ".join(ENGLISH_STOP_WORDS), "computer don"])
     assert counted.words == ["computer", "don"]
 
 
-def test_files_that_name_english_by_its_code_keep_the_list_they_learned_with():
+def test_older_files_keep_their_english_list():
     now = Tokenizer(stop_words="en")
     assert Tokenizer.from_dict(now.to_dict()) == now
     former = Tokenizer.from_dict(now.to_dict() | {"stop_words": "en"})
@@ -107,21 +108,21 @@ def test_files_that_name_english_by_its_code_keep_the_list_they_learned_with():
     assert going_on_as(now, former) == going_on_as(Tokenizer(), former) == former
 
 
-@pytest.mark.parametrize("code", package.LANGUAGE_MAPPING)
-@pytest.mark.parametrize("pattern", [None, COUNT_VECTORIZER, WHITESPACE, r"\w+"])
-def test_a_list_leaves_nothing_of_itself(code, pattern):
+@cases("code", package.LANGUAGE_MAPPING)
+@cases("pattern", [None, COUNT_VECTORIZER, WHITESPACE, r"\w+"])
+def test_every_list_removes_all_its_words(code, pattern):
     words = listed(code)
     assert Tokenizer(pattern=pattern, stop_words=code).count(words).words == []
 
 
-def test_phrases_do_not_make_their_words_common():
+def test_words_of_a_stop_phrase_are_kept():
     whole = set(package.get_stop_words("vi"))
     parts = {part for phrase in whole for part in phrase.split()}
     left = set(Tokenizer(pattern=WHITESPACE, stop_words="vi").count([" ".join(parts)]).words)
     assert left == parts - whole != set()
 
 
-def test_words_of_a_list_go_through_the_pattern():
+def test_stop_words_are_tokenized_by_the_pattern():
     texts = ["Don't stop the don"]
     assert Tokenizer(stop_words=["DON'T"]).count(texts).words == ["stop", "the"]
     assert Tokenizer(stop_words=["don't"], lower=False).count(texts).words == ["Don", "stop", "the"]
@@ -134,7 +135,7 @@ def test_words_of_a_list_go_through_the_pattern():
     ]
 
 
-def test_a_file_has_a_word_a_line(tmp_path):
+def test_file_has_one_stop_word_per_line(tmp_path):
     file = tmp_path / "words.txt"
     file.write_bytes("\ufeffthe\r\n  über \n\nthe\n".encode())
     assert stop_words_from(file) == stop_words_from(str(file)) == ("the", "über")
@@ -149,8 +150,8 @@ def test_a_file_has_a_word_a_line(tmp_path):
         stop_words_from("a\0b")
 
 
-@pytest.mark.parametrize("stop_words", [None, "en", "auto", ["The", "hen's"]])
-def test_extra_stop_words_are_left_out_too(stop_words):
+@cases("stop_words", [None, "en", "auto", ["The", "hen's"]])
+def test_extra_stop_words_are_removed(stop_words):
     texts = ["The fox and the hen's don't", "Foxes of the hen"]
     plain = Tokenizer(stop_words=stop_words)
     extra = Tokenizer(stop_words=stop_words, extra_stop_words=["FOX", "don't"])

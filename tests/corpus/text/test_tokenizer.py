@@ -1,4 +1,4 @@
-"""A tokenizer is a value: its settings, their files, and what it refuses."""
+"""A tokenizer is a value: settings, files and validation."""
 
 import copy
 import json
@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from opelda.corpus.text import COUNT_VECTORIZER, WHITESPACE, Tokenizer, _word_counting
 from opelda.errors import InputError
+from tests.cases import cases
 
 TOKENIZERS = st.builds(
     Tokenizer,
@@ -29,7 +30,7 @@ TOKENIZERS = st.builds(
 
 
 @given(TOKENIZERS)
-def test_settings_go_through_json(tokenizer):
+def test_settings_round_trip_through_json(tokenizer):
     again = Tokenizer.from_dict(json.loads(json.dumps(tokenizer.to_dict())))
     assert again == tokenizer
     assert hash(again) == hash(tokenizer)
@@ -47,7 +48,7 @@ NAMES = [field.name for field in fields(Tokenizer)]
 
 
 @given(st.data())
-def test_settings_from_a_file_are_not_trusted(data):
+def test_settings_from_a_file_are_validated(data):
     settings = Tokenizer().to_dict()
     for name in data.draw(st.lists(st.sampled_from([*NAMES, "more"]), min_size=1)):
         settings[name] = data.draw(JSON)
@@ -64,13 +65,13 @@ def test_settings_from_a_file_are_not_trusted(data):
     assert Tokenizer.from_dict(tokenizer.to_dict()) == tokenizer
 
 
-@pytest.mark.parametrize("odd", [None, 3, [], {}, {"lower": True}, {**Tokenizer().to_dict(), 1: 2}])
-def test_odd_dictionaries(odd):
+@cases("odd", [None, 3, [], {}, {"lower": True}, {**Tokenizer().to_dict(), 1: 2}])
+def test_invalid_dictionaries_are_rejected(odd):
     with pytest.raises(InputError, match="settings"):
         Tokenizer.from_dict(odd)
 
 
-def test_cannot_be_changed():
+def test_tokenizer_is_immutable():
     tokenizer = Tokenizer()
     with pytest.raises(FrozenInstanceError):
         tokenizer.lower = False
@@ -79,14 +80,14 @@ def test_cannot_be_changed():
     assert Tokenizer() != Tokenizer(lower=False)
 
 
-def test_looks_like_what_makes_it():
+def test_repr_evaluates_to_the_tokenizer():
     assert repr(Tokenizer()) == "Tokenizer()"
     tokenizer = Tokenizer(lower=False, pattern="[a-z]+", stop_words=["a"], stem="de", ngrams=2)
     assert eval(repr(tokenizer)) == tokenizer
     assert "(99 words)" in repr(Tokenizer(stop_words=map(str, range(99))))
 
 
-@pytest.mark.parametrize(
+@cases(
     ("settings", "says"),
     [
         ({"lower": 1}, "lower"),
@@ -124,14 +125,14 @@ def test_looks_like_what_makes_it():
         ({"ngrams": ([], [])}, "ngrams"),
     ],
 )
-def test_mistakes_are_said_in_one_sentence(settings, says):
+def test_invalid_settings_are_rejected(settings, says):
     with pytest.raises(InputError, match=says) as raised:
         Tokenizer(**settings)
     assert "\n" not in str(raised.value)
     assert raised.value.__cause__ is None
 
 
-@pytest.mark.parametrize(
+@cases(
     ("texts", "says"),
     [
         ("one text", "got one str"),
@@ -145,12 +146,12 @@ def test_mistakes_are_said_in_one_sentence(settings, says):
         (pl.Series([1, 2]), "not of Int64"),
     ],
 )
-def test_what_is_no_text_is_named(texts, says):
+def test_invalid_texts_are_named(texts, says):
     with pytest.raises(InputError, match=says):
         Tokenizer().count(texts)
 
 
-def test_texts_in_any_form():
+def test_texts_in_any_container():
     texts = ["The cat", "", "the hat"]
     tokenizer = Tokenizer(stop_words=None)
     expected = tokenizer.count(pl.Series(texts))
@@ -163,7 +164,7 @@ def test_texts_in_any_form():
         assert Tokenizer(stop_words="en", ngrams=2).count(nothing).counts.shape == (0, 0)
 
 
-def test_counts_are_as_promised():
+def test_counts_are_canonical_float32():
     counts = Tokenizer(stop_words=["a1"]).count(["b2 a1 c3 b2", "c3"]).counts
     assert counts.dtype == np.float32
     assert counts.indices.dtype == counts.indptr.dtype == np.int32
@@ -171,8 +172,8 @@ def test_counts_are_as_promised():
     assert counts.toarray().tolist() == [[2, 1], [0, 1]]
 
 
-@pytest.mark.parametrize("n_jobs", [2, 3, 7])
-@pytest.mark.parametrize(
+@cases("n_jobs", [2, 3, 7])
+@cases(
     "tokenizer",
     [
         Tokenizer(),
@@ -181,7 +182,7 @@ def test_counts_are_as_promised():
         Tokenizer(pattern=WHITESPACE, stop_words=["ab", "ca"], ngrams=(2, 2)),
     ],
 )
-def test_threads_change_nothing(tokenizer, n_jobs, monkeypatch):
+def test_counts_are_independent_of_threads(tokenizer, n_jobs, monkeypatch):
     monkeypatch.setattr(_word_counting, "BYTES_PER_RUN", 16)
     draw = random.Random(n_jobs)
     for n_texts in (0, 1, 2, 50):
@@ -195,14 +196,14 @@ def test_threads_change_nothing(tokenizer, n_jobs, monkeypatch):
             assert mine.tolist() == theirs.tolist()
 
 
-@pytest.mark.parametrize("n_jobs", [0, 1.5, True, "2"])
-def test_odd_numbers_of_threads(n_jobs):
+@cases("n_jobs", [0, 1.5, True, "2"])
+def test_invalid_n_jobs_is_rejected(n_jobs):
     with pytest.raises(InputError, match="n_jobs"):
         Tokenizer().count(["a"], n_jobs=n_jobs)
 
 
 @given(st.lists(st.text("abc .", max_size=30)), TOKENIZERS)
-def test_words_come_in_the_order_of_first_appearance_and_all_occur(texts, tokenizer):
+def test_words_are_in_order_of_first_appearance(texts, tokenizer):
     counted = tokenizer.count(texts)
     assert counted.words == tokenizer.resolved(texts).count(texts).words
     assert len(set(counted.words)) == len(counted.words) == counted.counts.shape[1]

@@ -1,4 +1,4 @@
-"""Scripts without spaces: pairs of characters, or the words of a library that may not be there."""
+"""Scripts without spaces: pairs of characters, or words of an optional library."""
 
 import logging
 import unicodedata
@@ -13,6 +13,7 @@ import opelda
 from opelda.corpus import Tokenizer, Vocabulary, read
 from opelda.corpus.text import COUNT_VECTORIZER, _splitters
 from opelda.errors import InputError
+from tests.cases import cases
 
 PAIRS = Tokenizer(stop_words=None, unspaced="pairs", keep_markup=True)
 WORDS = Tokenizer(stop_words=None, unspaced="words", keep_markup=True)
@@ -24,7 +25,7 @@ def words(text, tokenizer=PAIRS):
     return dict(zip(found.words, found.counts.toarray()[0].tolist(), strict=True))
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "expected"),
     [
         ("北京大学", ["北京", "京大", "大学"]),
@@ -32,7 +33,7 @@ def words(text, tokenizer=PAIRS):
         ("北", []),
         ("abc北京x2y水z", ["abc", "北京", "x2y"]),
         ("東京タワーで", ["東京", "京タ", "タワ", "ワー", "ーで"]),
-        ("ที่นี่ ก", ["ที่นี่"]),  # marks stay with their letters
+        ("ที่นี่ ก", ["ที่นี่"]),  # marks are kept with their letters
         ("ที่นี่ดี", ["ที่นี่", "นี่ดี"]),
         ("北-京, 大", []),
         ("한국어 대학교", ["한국어", "대학교"]),  # has spaces
@@ -40,12 +41,12 @@ def words(text, tokenizer=PAIRS):
         ("文文文", {"文文": 2}),
     ],
 )
-def test_pairs(text, expected):
+def test_unspaced_text_is_split_into_pairs(text, expected):
     assert words(text) == (expected if isinstance(expected, dict) else dict.fromkeys(expected, 1))
 
 
 def by_hand(text):
-    """Pairs, spelled out letter by letter."""
+    """Return pairs, letter by letter."""
     scripts = ("CJK UNIFIED", "HIRAGANA", "KATAKANA", "THAI")
     is_mark = {c: unicodedata.category(c) == "Mn" for c in text}
     found = []
@@ -69,16 +70,16 @@ def by_hand(text):
 
 
 @given(st.text("漢字かなガไทยที่é Abc-한"))
-def test_pairs_are_those_of_each_run(text):
+def test_pairs_match_the_reference(text):
     found = by_hand(text.lower())
     assert words(text) == {word: found.count(word) for word in found}
     vocabulary = Vocabulary(sorted(set(found)) or ["none"], tokenizer=PAIRS)
-    for _ in range(2):  # the second time over a table
+    for _ in range(2):  # the second call uses a table
         assert vocabulary.count([text]).sum() == len(found)
 
 
 @given(st.text("漢字かなガไทยé Abc"), st.sampled_from([None, "[a-z]+", COUNT_VECTORIZER]))
-def test_only_words_of_unicode_are_cut(text, pattern):
+def test_user_defined_patterns_are_not_split(text, pattern):
     plain = Tokenizer(pattern=pattern, stop_words=None, unspaced=None)
     if pattern is not None:
         assert words(text, Tokenizer(pattern=pattern, stop_words=None)) == words(text, plain)
@@ -86,7 +87,7 @@ def test_only_words_of_unicode_are_cut(text, pattern):
     assert words(spaced) == words(spaced, Tokenizer(stop_words=None, unspaced=None))
 
 
-def test_words_of_the_library():
+def test_library_segments_words():
     pytest.importorskip("icu4py")
     assert words("我们在北京大学学习", WORDS) == dict.fromkeys(["我们", "北京", "大学", "学习"], 1)
     assert "ประเทศ" in words("ประเทศที่สวยงาม", WORDS)
@@ -103,7 +104,7 @@ def test_words_of_the_library():
 
 @pytest.fixture
 def without(monkeypatch):
-    """No library."""
+    """Hide the segmentation library."""
     monkeypatch.setitem(__import__("sys").modules, "icu4py", None)
     monkeypatch.setitem(__import__("sys").modules, "icu4py.breakers", None)
     monkeypatch.setattr(_splitters, "find_spec", lambda name: None)
@@ -111,7 +112,7 @@ def without(monkeypatch):
 
 
 @pytest.mark.usefixtures("without")
-def test_without_the_library_it_is_said_once(caplog):
+def test_missing_library_is_logged_once(caplog):
     with caplog.at_level(logging.WARNING, "opelda"):
         corpus = read(CHINESE)
         read(CHINESE)
@@ -124,17 +125,17 @@ def test_without_the_library_it_is_said_once(caplog):
 
 
 @pytest.mark.usefixtures("without")
-def test_a_model_that_needs_the_library_says_so(tmp_path):
+def test_model_that_needs_the_missing_library_raises(tmp_path):
     vocabulary = Vocabulary(["北京", "大学", "hello"], tokenizer=WORDS)
     model = opelda.OnlineOPE(2, random_state=0).fit([["北京"], ["大学"]] * 5, vocabulary=vocabulary)
     opelda.save(model, tmp_path / "m")
     loaded = opelda.load(tmp_path / "m")
-    assert loaded.transform(["hello"]).shape == (1, 2)  # which needs none
+    assert loaded.transform(["hello"]).shape == (1, 2)  # which needs no segmentation
     with pytest.raises(InputError, match=r"not here: pip install 'opelda\[segmentation\]'"):
         loaded.transform(["北京大学"])
 
 
-def test_the_first_texts_decide():
+def test_first_texts_choose_the_segmentation():
     rare = [*["English words"] * 500, "北京大学"]
     assert read(rare, max_df=1.0).vocabulary.tokenizer.unspaced == "pairs"
     growing = Vocabulary(growing=True)
@@ -144,10 +145,10 @@ def test_the_first_texts_decide():
     assert "京大" in growing
     settings = PAIRS.to_dict()
     del settings["unspaced"]
-    assert words("北京大学", Tokenizer.from_dict(settings)) == {"北京大学": 1}  # as older models
+    assert words("北京大学", Tokenizer.from_dict(settings)) == {"北京大学": 1}  # like older models
 
 
-def test_what_a_script_is_agrees_with_the_scanner():
+def test_unspaced_scripts_match_the_scanner():
     expression = _splitters._unspaced_runs().pattern
     found = pl.Series(["北", "ー", "ก", "a", "한", "1", "。", "々"]).str.contains(expression)
     assert found.to_list() == [True, True, True, False, False, False, False, True]

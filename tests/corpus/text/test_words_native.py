@@ -1,4 +1,4 @@
-"""The scanner and its table against plain Python, on any bytes and any layout of a column."""
+"""The scanner and its word table against Python, for any bytes and column layout."""
 
 import re
 import threading
@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from opelda import _text
 from opelda.corpus.text import _splitters
+from tests.cases import cases
 
 BYTES = st.lists(
     st.binary(max_size=8)
@@ -24,7 +25,7 @@ BYTES = st.lists(
 
 
 def column(texts, type_=None):
-    """Lay bytes out as strings, whether they are UTF-8 or not."""
+    """Return bytes as a string column, without checking for UTF-8."""
     if type_ == "view" and all(len(text) < 2**31 for text in texts):
         return pa.array(texts, pa.binary_view()).view(pa.string_view())
     offset, string = ("i8", pa.large_string()) if type_ == "large" else ("i4", pa.string())
@@ -48,7 +49,7 @@ def scan(array, least=2, need_letter=False, pairs=False):
 
 
 def by_hand(text, least, need_letter):
-    """Bytes that are no UTF-8 separate words; a character is what Python decodes."""
+    """Return the words of a text; invalid UTF-8 separates words."""
     classes = _splitters.unicode_words()
     runs = [""]
     for character in text.decode("utf-8", "surrogateescape"):
@@ -70,18 +71,20 @@ def by_hand(text, least, need_letter):
     st.booleans(),
     st.sampled_from(["", "large", "view"]),
 )
-def test_any_bytes(texts, least, need_letter, layout):
+def test_arbitrary_bytes_match_the_reference(texts, least, need_letter, layout):
     found, table = scan(column(texts, layout), least, need_letter)
     assert found == [by_hand(text, least, need_letter) for text in texts]
     everything = [word for words in found for word in words]
     assert table.words() == list(dict.fromkeys(everything))
     paired, _ = scan(column(texts, layout), least, need_letter, pairs=True)
-    for words, parts in zip(found, paired, strict=True):  # each within one, and in their order
+    for words, parts in zip(
+        found, paired, strict=True
+    ):  # each pair lies within the words, in order
         assert all(part in " ".join(words) for part in parts if least == 1 or len(part) >= least)
 
 
-def test_utf8_is_what_python_takes_for_it():
-    """Every first byte with followers at the edges of what is allowed; each character is a word."""
+def test_utf8_validation_matches_python():
+    """Every first byte with continuation bytes at the limits; each character is a word."""
     edges = (0x41, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0)
     texts = [
         bytes([first, *rest]) for first in range(0x80, 256) for rest in product(edges, repeat=3)
@@ -97,8 +100,8 @@ def test_utf8_is_what_python_takes_for_it():
     assert [words[i:j] for i, j in pairwise(ends)] == expected
 
 
-@pytest.mark.parametrize("length", [*range(1, 20), *range(55, 75), *range(120, 136)])
-def test_words_at_every_distance_from_the_ends_of_a_block(length):
+@cases("length", [*range(1, 20), *range(55, 75), *range(120, 136)])
+def test_words_at_every_offset_in_a_block(length):
     text = "é" * (length % 2) + "a" * length + " " + "b" * length + "é" + "c" * length
     assert scan(column([text.encode(), b"", text.encode()]))[0][2] == by_hand(
         text.encode(), 2, False
@@ -106,7 +109,7 @@ def test_words_at_every_distance_from_the_ends_of_a_block(length):
 
 
 @given(st.lists(st.none() | st.text(max_size=20)), st.integers(0, 5), st.integers(1, 4))
-def test_columns_in_chunks_slices_and_with_nulls(texts, begin, step):
+def test_chunked_sliced_and_nullable_columns(texts, begin, step):
     chunks = [pa.array(texts[i : i + step], pa.string()) for i in range(0, len(texts), step)]
     array = pa.chunked_array(chunks, pa.string()).slice(begin)
     assert scan(array)[0] == [by_hand((t or "").encode(), 2, False) for t in texts[begin:]]
@@ -116,14 +119,14 @@ def test_columns_in_chunks_slices_and_with_nulls(texts, begin, step):
     assert [table.words()[code] for code in codes] == [t or "" for t in (texts * 2)[begin:]]
 
 
-def test_a_missing_text_is_empty_whatever_lies_there():
+def test_missing_text_is_empty():
     ends = pa.py_buffer(np.array([0, 2, 4, 6], "i4").tobytes())
     data = [pa.py_buffer(bytes([0b101])), ends, pa.py_buffer(b"abcdef")]
     assert scan(pa.Array.from_buffers(pa.string(), 3, data))[0] == [["ab"], [], ["ef"]]
 
 
 @given(st.lists(st.lists(st.sampled_from(["a", "b", "stop", "c" * 20]))), st.booleans())
-def test_pairs_of_neighbours(documents, singles):
+def test_bigrams_skip_stop_words(documents, singles):
     table, paired = _text.WordTable(), _text.WordTable()
     codes = table.add([word for document in documents for word in document])
     ends = np.cumsum([0, *map(len, documents)]).astype(np.int64)
@@ -137,7 +140,7 @@ def test_pairs_of_neighbours(documents, singles):
 
 
 @given(st.lists(st.text(max_size=40) | st.sampled_from(["a" * n for n in range(40)])))
-def test_table_is_a_dictionary(words):
+def test_word_table_matches_a_dict(words):
     table, known = _text.WordTable(), {}
     expected = [known.setdefault(word, len(known)) for word in words]
     assert table.add(words).tolist() == expected
@@ -149,7 +152,7 @@ def test_table_is_a_dictionary(words):
     assert [table.words()[code] for code in table.absorb(other)] == other.words()
 
 
-def test_many_words_that_differ_little():
+def test_many_similar_words():
     words = [f"{'same beginning ' * (i % 3)}{i}" for i in range(50_000)]
     table = _text.WordTable()
     assert table.add(words).tolist() == list(range(50_000))
@@ -158,7 +161,7 @@ def test_many_words_that_differ_little():
 
 
 @given(st.lists(st.lists(st.integers(0, 300))), st.data())
-def test_rows_are_sorted_and_summed(documents, data):
+def test_count_rows_sorts_and_sums(documents, data):
     renamed = np.array(
         data.draw(st.lists(st.integers(-1, 9), min_size=301, max_size=301)), np.int32
     )
@@ -175,7 +178,7 @@ def test_rows_are_sorted_and_summed(documents, data):
         assert counts[row].tolist() == expected.tolist()
 
 
-def test_what_cannot_be_is_refused():
+def test_invalid_arrays_are_rejected():
     table = _text.WordTable()
     table.add(["a", "b"])
     i32, i64 = (lambda *n: np.array(n, np.int32)), (lambda *n: np.array(n, np.int64))
@@ -209,7 +212,7 @@ def test_what_cannot_be_is_refused():
         table.add(["\ud800"])
 
 
-def test_one_table_may_be_used_by_many_threads():
+def test_word_table_is_thread_safe():
     table = _text.WordTable()
     words = [f"word{i}" for i in range(2_000)]
     series = pl.Series([" ".join(words)] * 10)
