@@ -1,4 +1,4 @@
-"""A small collection, a model of it, and a way to run commands."""
+"""Fixtures: a small corpus, its model, and runners of commands."""
 
 import io
 import os
@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -64,7 +65,7 @@ def model_file(tmp_path_factory, corpus_file):
 
 @pytest.fixture
 def cli(capsys, monkeypatch, tmp_path):
-    """Run a command in this process, in a folder of its own."""
+    """Run a command in this process, in a temporary folder."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("OPELDA_DEBUG", raising=False)
 
@@ -78,6 +79,23 @@ def cli(capsys, monkeypatch, tmp_path):
         return Result(code, out, err)
 
     return run
+
+
+@pytest.fixture
+def largest_file():
+    """Limit the size of the files that this process writes, in bytes."""
+    resource = pytest.importorskip("resource")
+
+    @contextmanager
+    def limited(n_bytes):
+        soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, hard))
+        try:
+            yield
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+    return limited
 
 
 @pytest.fixture(scope="session")
@@ -97,7 +115,7 @@ def command(*args):
 
 @pytest.fixture
 def process(tmp_path):
-    """Run a command as a process of its own."""
+    """Run a command as a process."""
 
     def run(*args, **options):
         options.setdefault("stdin", subprocess.DEVNULL)
@@ -106,8 +124,8 @@ def process(tmp_path):
             return subprocess.run(
                 command(*args), cwd=tmp_path, env=env, capture_output=True, text=True, **options
             )
-        # a shell's background jobs ignore Ctrl-C, nohup's a closed terminal, and so would what
-        # they start; what has a handler here has none there
+        # background jobs of a shell ignore SIGINT, and jobs of nohup ignore SIGHUP; child
+        # processes inherit ignored signals, but not handlers
         for number in (signal.SIGINT, signal.SIGHUP):
             if signal.getsignal(number) == signal.SIG_IGN:
                 signal.signal(number, lambda *_: None)

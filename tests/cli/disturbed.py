@@ -1,4 +1,4 @@
-"""Commands that write, disturbed at the system calls by which they change a folder."""
+"""Writing commands, disturbed at the system calls that change a folder."""
 
 import os
 import re
@@ -14,7 +14,7 @@ OPEN, CREATE, WRITE, SYNC, RENAME, REMOVE, CLOSE = (1 << n for n in range(7))
 EVERY = OPEN | CREATE | WRITE | SYNC | RENAME | REMOVE | CLOSE
 FAIL, SHORTEN, KILL, TEAR = range(4)
 
-# in words that name where a command reads and writes
+# with placeholders for inputs and outputs
 COMMANDS = {
     "fit": "fit {texts} -k 2 --stop-words en -o {out}/model.opelda",
     "stream": "stream {texts} -k 2 --stop-words en --batch-size 20 --every 1 "
@@ -27,14 +27,14 @@ COMMANDS = {
         for kind in ("parquet", "csv", "xlsx", "jsonl.gz", "npz")
     },
 }
-# each in an empty folder, and where it replaces what it wrote of other documents
+# in an empty folder, and in a folder with the output for other documents
 ROWS = [(name, replaces) for name in COMMANDS for replaces in (False, True)]
 CREATED = re.compile(rb'"created":"[^"]*"')  # a page says when it was made
 LEFT_OVER = re.compile(r"\..*\.[0-9a-f]{16}\.(tmp|old)|\.opelda-.*")
 
 
 class Case:
-    """A command, and what is in the folder it writes to: before, and after an undisturbed run."""
+    """A command, and its output folder before and after an undisturbed run."""
 
     def __init__(self, server: Server, folder: Path, name: str, replaces: bool) -> None:
         self.server, self.name, self.folder = server, name, Path(os.path.realpath(folder))
@@ -43,7 +43,7 @@ class Case:
             place.mkdir()
         new, old = ("".join(f"{line}\n" for line in make_texts(40, seed)) for seed in (1, 2))
         (self.folder / "new.txt").write_text(new)
-        (self.folder / "old.txt").write_text(old.replace("star", "moon"))  # another vocabulary
+        (self.folder / "old.txt").write_text(old.replace("star", "moon"))  # a different vocabulary
         if "{model}" in COMMANDS[name]:
             fit = "fit old.txt -k 3 --stop-words en -o model.opelda --quiet"
             assert server.run(args=fit.split(), folder=str(self.folder))[0] == 0
@@ -68,15 +68,15 @@ class Case:
         return self.server.run(kill_after, **request)
 
     def succeed(self, texts: str = "new.txt") -> None:
-        """Run it undisturbed."""
+        """Run the command without faults."""
         assert self.run(texts=texts)[0] == 0, self.said()
 
     def said(self) -> str:
-        """Return what the last run said."""
+        """Return the messages of the last run."""
         return (self.work / "said").read_text()
 
     def found(self) -> dict[str, bytes]:
-        """Return what is in the folder, but for what is about times alone."""
+        """Return the files of the folder, without locks and times."""
         files = {str(path.relative_to(self.out)): path for path in self.out.rglob("*")}
         return {
             name: CREATED.sub(b"", path.read_bytes()) if path.is_file() else b""
@@ -85,7 +85,7 @@ class Case:
         }
 
     def finished(self) -> dict[str, bytes]:
-        """Return what is in the folder without what a killed process may leave."""
+        """Return the files of the folder, without leftovers of a killed process."""
         return {
             name: content
             for name, content in self.found().items()
@@ -93,7 +93,7 @@ class Case:
         }
 
     def restore(self) -> None:
-        """Have what was there before."""
+        """Restore the files of `before`."""
         for place in (self.out, self.work):
             shutil.rmtree(place)
             place.mkdir()

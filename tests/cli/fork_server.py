@@ -1,7 +1,7 @@
-"""Streams and commands that are disturbed: forks one for each line of standard input, in JSON.
+"""Fork a stream or command for each line of stdin, in JSON.
 
-Importing takes longer than learning here, so that it is done once. Writes how each one ended, after
-how many seconds, and by which calls it changed the folder where faults were to strike.
+Imports take longer than learning, so they are done once. Prints how each process ended, after
+how many seconds, and its system calls on the folder of the faults.
 """
 
 import ctypes
@@ -38,7 +38,7 @@ def opened(row: str, folder: Path, n_left: int):
         while True:
             try:
                 return stream(folder / "log", follow=True, limit=n_left, **options)
-            except InputError:  # it is being rotated
+            except InputError:  # the log is being rotated
                 time.sleep(0.001)
     if row == "a pipe":
         pipe = subprocess.Popen(["cat", folder / "log"], stdout=subprocess.PIPE)
@@ -58,12 +58,12 @@ def learn(row: str, folder: str, checkpoint: str, every: int, n_docs: int) -> No
     if n_left > 0:
         model = TopicModel(3, batch_size=SIZE, n_sweeps=2, random_state=0, n_jobs=1)
         source = opened(row, Path(folder), n_left)
-        words = Vocabulary(growing=True)  # each has its column at once
+        words = Vocabulary(growing=True)  # each word gets its column at once
         model.fit_stream(source, vocabulary=words, checkpoint=checkpoint, every=every)
 
 
 def command(args: list[str], folder: str, faults: list | None = None) -> None:
-    """Run a command in a folder, where it says what it has to say in a file."""
+    """Run a command in a folder, with its messages in a file."""
     os.chdir(folder)
     said = os.open("said", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     os.dup2(said, 1)
@@ -77,7 +77,7 @@ def command(args: list[str], folder: str, faults: list | None = None) -> None:
 def serve() -> None:
     with_commands()
     with redirect_stderr(io.StringIO()):
-        main(["info", f"{os.devnull}/none"])  # imports what any command needs
+        main(["info", f"{os.devnull}/none"])  # imports the modules of commands
     for line in sys.stdin:
         request = json.loads(line)
         kill_after = request.pop("kill_after")
@@ -94,7 +94,7 @@ def serve() -> None:
         while not done:
             time.sleep(0.002)
             if kill_after is not None and time.perf_counter() - started >= kill_after:
-                os.kill(child, signal.SIGKILL)  # not reaped yet: nobody else can be killed
+                os.kill(child, signal.SIGKILL)  # not reaped yet, so its id is not reused
             done, status = os.waitpid(child, os.WNOHANG)
         seconds = time.perf_counter() - started
         calls = range(1, library.faults_calls() + 1) if request.get("faults") else ()

@@ -1,4 +1,4 @@
-"""Processes that are forked off one that has imported everything, to be killed and disturbed."""
+"""Processes forked from one with all imports done, to be killed and disturbed."""
 
 import json
 import os
@@ -13,7 +13,7 @@ KILLED = -signal.SIGKILL if os.name == "posix" else None
 
 
 class Server:
-    """Runs streams and commands, one at a time; ends with its block."""
+    """Runs streams and commands, one at a time, within a `with` block."""
 
     def __init__(self, preload: Path | None = None) -> None:
         environment = {**os.environ, "OMP_NUM_THREADS": "1", "COLUMNS": "100"}

@@ -1,4 +1,4 @@
-"""Cells of tables: no spreadsheet takes one for a formula, and each can be read back."""
+"""Cells of tables: never a formula, and reversible."""
 
 import csv
 import io
@@ -31,7 +31,7 @@ PLAIN = [
 
 
 def read_cell(cell):
-    """Return the text that `safe_cell` wrote so."""
+    """Invert `safe_cell`."""
     if not cell.startswith("'"):
         return cell
     return re.sub(r"\\u([0-9a-f]{4})", lambda found: chr(int(found[1], 16)), cell[1:])
@@ -45,7 +45,7 @@ def folder(tmp_path, model_file):
 
 
 @pytest.mark.parametrize("end", ["csv", "tsv"])
-def test_no_name_is_a_formula_in_a_table(cli, folder, end):
+def test_document_names_are_never_formulas(cli, folder, end):
     names = FORMULAS + PLAIN
     pl.DataFrame({"id": names, "text": ["star"] * len(names)}).write_parquet(folder / "t.parquet")
     options = ("--name-column", "id", "-o", f"t.{end}", "--certificate")
@@ -64,7 +64,7 @@ def test_no_name_is_a_formula_in_a_table(cli, folder, end):
     assert losses.dtype == pl.Float64
 
 
-def test_other_forms_of_a_table_keep_names_as_they_are(cli, folder):
+def test_parquet_json_and_npz_keep_names_unchanged(cli, folder):
     pl.DataFrame({"id": FORMULAS, "text": ["star"] * len(FORMULAS)}).write_parquet("t.parquet")
     for name, reader in (("o.parquet", pl.read_parquet), ("o.jsonl", pl.read_ndjson)):
         cli("transform", "m.opelda", "t.parquet", "--name-column", "id", "-o", name)
@@ -74,7 +74,7 @@ def test_other_forms_of_a_table_keep_names_as_they_are(cli, folder):
 
 
 @given(st.text())
-def test_every_cell_can_be_read_back_and_is_safe(text):
+def test_every_cell_is_safe_and_reversible(text):
     cell = safe_cell(text)
     assert read_cell(cell) == text
     assert not re.match(r"[=+\-@\t\r]", cell)

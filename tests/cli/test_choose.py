@@ -1,4 +1,4 @@
-"""`opelda choose`: a table, a figure and a sentence, or what was finished."""
+"""`opelda choose`: a table, a figure and advice, or the finished rows."""
 
 import json
 import signal
@@ -8,6 +8,7 @@ import pytest
 from opelda.cli import main
 from opelda.corpus import generate
 from opelda.selection import _fits, choose_n_topics
+from tests.cases import cases
 
 HOW = ("--preset", "fast", "-j", "1", "--runs", "2")
 
@@ -21,7 +22,7 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_the_command_says_what_the_function_does(folder, capsys):
+def test_choose_matches_choose_n_topics(folder, capsys):
     from opelda import TopicModel
     from opelda.corpus import read
 
@@ -39,7 +40,7 @@ def test_the_command_says_what_the_function_does(folder, capsys):
     assert (folder / "t.png").read_bytes()[:4] == b"\x89PNG"
 
 
-def test_an_interrupt_shows_what_was_finished(folder, capsys, monkeypatch):
+def test_interrupted_choose_shows_finished_rows(folder, capsys, monkeypatch):
     real = _fits._measured
 
     def measured(model, documents, seed):
@@ -57,7 +58,7 @@ def test_an_interrupt_shows_what_was_finished(folder, capsys, monkeypatch):
     assert "before the first number" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
+@cases(
     ("options", "said"),
     [
         (("-k", "5"), "--topics must be at least two numbers"),
@@ -69,7 +70,7 @@ def test_an_interrupt_shows_what_was_finished(folder, capsys, monkeypatch):
     ids=str,
 )
 @pytest.mark.usefixtures("folder")
-def test_mistakes_are_told_before_the_work(options, said, capsys, monkeypatch):
+def test_errors_precede_reading(options, said, capsys, monkeypatch):
     monkeypatch.setattr("opelda.cli.commands.choose.read_corpus", None)
     assert main(["choose", "texts.txt", *options]) == 2
     assert said in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""What the shell offers, and that it agrees with what there is."""
+"""Shell completion: its offers, and their agreement with the library."""
 
 import os
 import subprocess
@@ -13,7 +13,7 @@ from opelda.inference import METHODS
 from opelda.learning import LEARNERS as CLASSES
 
 
-def test_names_agree_with_what_they_name():
+def test_completion_names_match_the_library():
     assert {*_names.LEARNERS, "TopicModel"} == set(CLASSES)
     assert {CLASSES[name].__name__ for name in LEARNERS.values()} == set(_names.LEARNERS)
     assert [cls.name for cls in METHODS.values()] == list(_names.METHODS)
@@ -23,7 +23,7 @@ def test_names_agree_with_what_they_name():
     assert get_engine("auto").name in ("cpu", "cuda")
 
 
-def test_models_are_offered(tmp_path, monkeypatch):
+def test_completion_offers_model_files(tmp_path, monkeypatch):
     for name in ("a.opelda", "b.opelda", "a.txt", ".hidden.opelda"):
         (tmp_path / name).write_text("")
     (tmp_path / "archive").mkdir()
@@ -46,7 +46,7 @@ def test_models_are_offered(tmp_path, monkeypatch):
         ("opelda topics m --rank f", {"frex"}),
     ],
 )
-def test_the_shell_is_answered(typed, offered):
+def test_shell_completion(typed, offered):
     env = {
         **os.environ,
         "_OPELDA_COMPLETE": "complete_bash",

@@ -10,6 +10,7 @@ import opelda
 from opelda.learning.editing._edit import Edit
 from opelda.learning.persistence._checkpoint import Checkpoint
 from opelda.learning.persistence._stored_model import CHECKPOINT_FILE as FILE
+from tests.cases import cases
 
 OTHERS = [" ".join(f"w{j}" for j in range(k, k + 9)) for k in range(0, 180, 3)]
 
@@ -21,7 +22,7 @@ def folder(tmp_path, model_file):
     return tmp_path
 
 
-def test_edits_are_those_of_python(cli, folder, corpus_file):
+def test_edits_match_python(cli, folder, corpus_file):
     before = (folder / "m.opelda").read_bytes()
     given = ("--merge", "0, 2", "--split", 1, "--into", 3)
     done = cli("edit", "m.opelda", corpus_file, *given, "-o", "new.opelda", "--json", "-q")
@@ -36,7 +37,7 @@ def test_edits_are_those_of_python(cli, folder, corpus_file):
     assert np.array_equal(opelda.load("new.opelda").components_, expected.components_)
 
 
-def test_numbers_that_changed_are_said(cli, folder):
+def test_changed_topic_numbers_are_reported(cli, folder):
     done = cli("edit", "m.opelda", "--remove", 0, "--in-place")
     assert done.code == 0
     assert "numbers that changed: 0 -> none; 1-2 -> 0-1." in done.err
@@ -44,7 +45,7 @@ def test_numbers_that_changed_are_said(cli, folder):
     assert opelda.load("m.opelda").n_components == 2
 
 
-def test_all_numbers_are_those_before(cli, folder):
+def test_edits_use_the_numbers_before_any_edit(cli, folder):
     before = opelda.load("m.opelda").components_
     given = ("--merge", "0,1", "--remove", 2, "-o", "one.opelda", "--json")
     assert json.loads(cli("edit", "m.opelda", *given).out)["numbers"] == {
@@ -56,7 +57,7 @@ def test_all_numbers_are_those_before(cli, folder):
     assert left @ before[:2].sum(axis=0) > 2 * (left @ before[2])
 
 
-def test_a_stream_goes_on_from_them_and_is_not_edited_while_it_runs(cli, folder, corpus_file):
+def test_edited_stream_resumes_and_running_stream_is_locked(cli, folder, corpus_file):
     options = ("--checkpoint", "live", "-q")
     assert cli("stream", corpus_file, *options, "-k", 3, "--limit", 100).code == 0
     with Checkpoint("live", (), None):
@@ -72,21 +73,27 @@ def test_a_stream_goes_on_from_them_and_is_not_edited_while_it_runs(cli, folder,
 
 
 MISTAKES = {
-    "nothing": (["-o", "x.opelda"], "Nothing to do"),
-    "nowhere": (["--merge", "0,1"], "-o FILE or --in-place"),
-    "both": (["--merge", "0,1", "-o", "x.opelda", "--in-place"], "Give either"),
-    "no numbers": (["--merge", "0", "--in-place"], "--merge must be numbers"),
-    "twice": (["--merge", "0,1", "--remove", "1", "--in-place"], "Topic 1 is named twice"),
-    "no topic": (["--merge", "0,3", "--in-place"], "no topic 3; there are 3"),
-    "all": (["--remove", "0", "--remove", "1", "--remove", "2", "--in-place"], "keep one"),
-    "no documents": (["--split", "0", "--in-place"], "keeps no documents"),
-    "no split": (["texts.txt", "--remove", "0", "--in-place"], "without --split"),
-    "no model": (["--remove", "0", "-o", "texts.txt"], "is not a model"),
+    "no edit": (["-o", "x.opelda"], "Nothing to do"),
+    "no output": (["--merge", "0,1"], "-o FILE or --in-place"),
+    "two outputs": (["--merge", "0,1", "-o", "x.opelda", "--in-place"], "Give either"),
+    "one number": (["--merge", "0", "--in-place"], "--merge must be numbers"),
+    "topic edited twice": (
+        ["--merge", "0,1", "--remove", "1", "--in-place"],
+        "Topic 1 is named twice",
+    ),
+    "unknown topic": (["--merge", "0,3", "--in-place"], "no topic 3; there are 3"),
+    "remove all topics": (
+        ["--remove", "0", "--remove", "1", "--remove", "2", "--in-place"],
+        "keep one",
+    ),
+    "split without documents": (["--split", "0", "--in-place"], "keeps no documents"),
+    "documents without split": (["texts.txt", "--remove", "0", "--in-place"], "without --split"),
+    "output is not a model": (["--remove", "0", "-o", "texts.txt"], "is not a model"),
 }
 
 
-@pytest.mark.parametrize("name", MISTAKES)
-def test_mistakes_are_said_and_nothing_is_written(cli, folder, name):
+@cases("name", MISTAKES)
+def test_errors_write_nothing(cli, folder, name):
     (folder / "texts.txt").write_text("star galaxy\n")
     before = (folder / "m.opelda").read_bytes()
     given, said = MISTAKES[name]
@@ -98,7 +105,7 @@ def test_mistakes_are_said_and_nothing_is_written(cli, folder, name):
     assert not (folder / "x.opelda").exists()
 
 
-def test_the_tree_in_the_terminal_and_as_json(cli, folder):
+def test_tree_as_text_json_and_figure(cli, folder):
     done = cli("topics", "m.opelda", "--tree")
     assert (done.code, len(done.out.splitlines())) == (0, 5)
     said = json.loads(cli("topics", "m.opelda", "--tree", "--json").out)
@@ -108,7 +115,7 @@ def test_the_tree_in_the_terminal_and_as_json(cli, folder):
     assert (folder / "t.svg").read_text().count("<text") >= 3
 
 
-def test_topics_that_are_nearly_the_same_are_named(cli, folder):
+def test_near_duplicate_topics_are_reported(cli, folder):
     model = opelda.load("m.opelda")
     halves = np.full((model.n_features_in_, 2), 0.5)
     model._apply(Edit.splitting(1, 3, halves, np.array([0.5, 0.5])))
@@ -120,7 +127,7 @@ def test_topics_that_are_nearly_the_same_are_named(cli, folder):
     assert cli("topics", "twice.opelda", "-q").err == ""
 
 
-def test_near_copies_are_named_and_left_out(cli, tmp_path):
+def test_near_duplicate_documents_are_reported_and_removed(cli, tmp_path):
     stub = "village in the district of gmina within county in poland near warsaw {}"
     (tmp_path / "t.txt").write_text("\n".join([stub.format(k % 7) for k in range(30)] + OTHERS))
     options = ("-k", 3, "--preset", "fast", "-o", "n.opelda")

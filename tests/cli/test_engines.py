@@ -1,4 +1,4 @@
-"""Where commands run: a GPU that is not there is one sentence and a status."""
+"""Engines of commands: a missing GPU is one error message."""
 
 import sys
 
@@ -16,7 +16,7 @@ def texts(tmp_path, monkeypatch):
     return path
 
 
-def test_a_gpu_that_cannot_be_used(cli, texts):
+def test_missing_gpu_is_one_error(cli, texts):
     done = cli("fit", texts, "-k", 2, "--engine", "cuda", "-o", "m.opelda")
     assert done.code != 0
     assert done.err.splitlines()[-1] == (
@@ -26,7 +26,7 @@ def test_a_gpu_that_cannot_be_used(cli, texts):
     assert not (texts.parent / "m.opelda").exists()
 
 
-def test_auto_learns_without_one(cli, texts):
+def test_auto_engine_falls_back_to_the_cpu(cli, texts):
     done = cli("fit", texts, "-k", 2, "--engine", "auto", "--preset", "fast", "-o", "m.opelda")
     assert done.code == 0
     assert (texts.parent / "m.opelda").exists()

@@ -1,7 +1,8 @@
-"""Events on the command line: lines of JSON, a command for each, and what moved."""
+"""Events on the command line: JSON Lines, a command per event, and changes of topics."""
 
 import json
 import random
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -10,6 +11,7 @@ from opelda.cli._callbacks import EventCommands as Commands
 from opelda.cli._callbacks import EventLines as Lines
 from opelda.learning import Event
 from opelda.learning.streaming import _watch, _window
+from tests.cases import cases
 
 OPTIONS = ("-k", 3, "--batch-size", 50, "--every", 5)
 N_BEFORE = 2500
@@ -17,7 +19,7 @@ N_BEFORE = 2500
 
 @pytest.fixture
 def feed(monkeypatch, themes):
-    """Texts of three themes, one of which takes over and brings a new word."""
+    """Texts of three themes; one theme grows and has a new word."""
     monkeypatch.setattr(_watch, "BLOCK", 50)
     monkeypatch.setattr(_window, "MOST_DOCS", 1000)
     chance = random.Random(0)
@@ -42,7 +44,7 @@ def without_time(line):
     return {name: value for name, value in json.loads(line).items() if name != "time"}
 
 
-def test_lines_of_standard_output_are_events_and_nothing_else(streamed, feed):
+def test_stdout_has_only_events(streamed, feed):
     done = streamed("c", feed, "--events", "-")
     assert done.code == 0
     events = [json.loads(line) for line in done.out.splitlines()]
@@ -55,9 +57,7 @@ def test_lines_of_standard_output_are_events_and_nothing_else(streamed, feed):
     assert "is rising after" in done.err
 
 
-def test_every_event_is_in_the_file_once_however_often_the_stream_was_stopped(
-    streamed, feed, tmp_path
-):
+def test_resumed_streams_write_each_event_once(streamed, feed, tmp_path):
     assert streamed("whole", feed, "-q", "--events", "whole.jsonl").code == 0
     for end in (2000, 2600, 2600, 2750, len(feed)):
         assert streamed("parts", feed[:end], "-q", "--events", "parts.jsonl").code == 0
@@ -71,7 +71,7 @@ def report(*events):
     return SimpleNamespace(events=events)
 
 
-def test_a_stream_that_goes_on_does_not_write_a_line_again(tmp_path):
+def test_event_file_has_no_duplicates_after_a_restart(tmp_path):
     path = tmp_path / "e.jsonl"
     first, second = (Event("new words", n, 1, {"share": 0.1}, ("tea",), 5.0) for n in (10, 20))
     begun, gone_on = SimpleNamespace(), SimpleNamespace(_state=1)
@@ -82,28 +82,28 @@ def test_a_stream_that_goes_on_does_not_write_a_line_again(tmp_path):
         lines.end(model)
     assert [json.loads(line)["document"] for line in path.read_text().splitlines()] == [10, 20]
     with open(path, "a") as file:
-        file.write('{"kind": "new wo')  # a kill while it was written
+        file.write('{"kind": "new wo')  # a kill during a write
     lines = Lines(str(path), [])
-    lines.begin(begun)  # another stream, whose events may be the same
+    lines.begin(begun)  # another stream may have equal events
     lines(report(first))
     lines.end(begun)
     assert json.loads(path.read_text().splitlines()[-1])["document"] == 10
 
 
-def test_a_command_gets_each_event(streamed, feed, tmp_path):
+def test_command_receives_each_event(streamed, feed, tmp_path):
     done = streamed("c", feed, "-q", "--events", "e.jsonl", "--on-event", "cat >> got; echo hi")
     assert done.code == 0
     assert done.out == ""
     assert (tmp_path / "got").read_text() == (tmp_path / "e.jsonl").read_text() != ""
 
 
-def test_a_command_that_fails_is_told_of_once(streamed, feed):
+def test_failing_command_is_reported_once(streamed, feed):
     done = streamed("c", feed, "--on-event", "exit 3")
     assert done.code == 0
     assert done.err.count("the command of --on-event ended with 3; the stream continues.") == 1
 
 
-def test_a_command_has_the_event_and_writes_to_standard_error(capfd):
+def test_command_reads_the_event_and_writes_to_stderr(capfd):
     commands = Commands("echo heard; cat")
     commands.begin(None)
     commands(report(Event("new topic", 5, 1)))
@@ -114,21 +114,21 @@ def test_a_command_has_the_event_and_writes_to_standard_error(capfd):
     assert (heard, json.loads(line)["document"]) == ("heard", 5)
 
 
-def test_a_slow_command_stops_nobody(capsys, tmp_path):
+def test_slow_command_does_not_block_the_stream(capsys, tmp_path):
     commands = Commands(f"while [ ! -e {tmp_path / 'go'} ]; do sleep 0.01; done", 3, 0.1)
     commands.begin(None)
     event = Event("new topic", 5, 1)
-    commands(report(*[event] * 20))  # which returns
+    commands(report(*[event] * 20))  # returns at once
     commands.end(None)
     (tmp_path / "go").touch()
     err = capsys.readouterr().err
     assert err.count("events come faster than --on-event takes them") == 1
     assert "is still running; it is not waited for" in err
     left_out = int(err.split(" events left out")[0].split()[-1])
-    assert 19 <= left_out <= 20  # all but the one that runs
+    assert 19 <= left_out <= 20  # without the running one
 
 
-def test_topics_since(streamed, feed, cli):
+def test_topics_since_reports_changes(streamed, feed, cli):
     streamed("c", feed, "-q")
     moved = cli("topics", "c", "--since", 800)
     assert moved.code == 0
@@ -147,7 +147,7 @@ def test_topics_since(streamed, feed, cli):
     assert {"topic rising", "new words"} <= {event["kind"] for event in said["events"]}
 
 
-@pytest.mark.parametrize(
+@cases(
     ("args", "said"),
     [
         (("topics", "MODEL", "--since", "1x"), "--since must be a whole number or a time"),
@@ -167,11 +167,11 @@ def test_topics_since(streamed, feed, cli):
         ),
     ],
 )
-def test_mistakes_are_told_in_a_sentence(cli, args, said, model_file, corpus_file, tmp_path):
-    (tmp_path / "no").write_text("some notes\n")
+def test_errors_are_one_sentence(cli, args, said, model_file, corpus_file):
+    Path("no").write_text("some notes\n")
     names = {"MODEL": model_file, "T": corpus_file}
     done = cli(*(names.get(arg, arg) for arg in args))
     assert (done.code, done.out) == (2, "")
     assert said in done.err
     assert done.err.count("\n") == 1
-    assert (tmp_path / "no").read_text() == "some notes\n"
+    assert Path("no").read_text() == "some notes\n"

@@ -1,4 +1,4 @@
-"""Every system call of saving fails once: the old file or the new one, and a sentence."""
+"""Every system call of a save fails once: the old or the new file remains, with one error."""
 
 import errno
 import random
@@ -27,12 +27,12 @@ FAULTS = {
     "the disk is full": (CREATE | WRITE | SYNC, errno.ENOSPC, True),
     "the disk is read-only": (CREATE | WRITE | SYNC | RENAME | REMOVE, errno.EROFS, True),
 }
-# where something cannot be removed, for which a folder must be read, it stays
+# a file that cannot be removed, or whose folder cannot be read, stays
 REMOVING = re.compile(r"unlink|unlinkat|rmdir|.* \(r\)")
 
 
 def strike(case, fault, n):
-    """Fail the n-th call, and look at what is left; return its name, None if there is none."""
+    """Fail the n-th call and check the files; return its name, or None without such a call."""
     kinds, error, lasts = FAULTS[fault]
     case.restore()
     status, _, calls = case.run(kinds, n, FAIL, error, lasts)
@@ -49,12 +49,12 @@ def strike(case, fault, n):
     assert status in (1, 2), where
     assert re.fullmatch(r"opelda: .*\.\n", case.said()), where
     assert "unexpected" not in case.said(), where
-    if case.name == "stream":  # whatever was committed is whole, and the rest can be learned
+    if case.name == "stream":  # committed files are complete, and the stream resumes
         for name in found:
             opelda.load(case.out / name)
         case.succeed()
         assert (case.finished() if kept else case.found()) == case.after, where
-    elif kept:  # nothing could be put back
+    elif kept:  # the old file cannot be restored
         assert found.items() <= case.before.items() or found.items() <= case.after.items(), where
     else:
         assert found in (case.before, case.after), where
@@ -62,7 +62,7 @@ def strike(case, fault, n):
 
 
 @pytest.mark.parametrize("name", ["fit", "stream", "convert to mm", "transform to npz"])
-def test_some_calls_of_saving_fail(faulty_server, tmp_path, name):
+def test_some_failed_system_calls_keep_valid_files(faulty_server, tmp_path, name):
     case, chance = Case(faulty_server, tmp_path, name, replaces=True), random.Random(name)
     for fault in FAULTS:
         assert strike(case, fault, chance.randint(2, 5)) is not None
@@ -70,7 +70,7 @@ def test_some_calls_of_saving_fail(faulty_server, tmp_path, name):
 
 @pytest.mark.heavy
 @pytest.mark.parametrize(("name", "replaces"), ROWS)
-def test_every_call_of_saving_fails_once(faulty_server, tmp_path, name, replaces):
+def test_every_failed_system_call_keeps_valid_files(faulty_server, tmp_path, name, replaces):
     case, n_struck = Case(faulty_server, tmp_path, name, replaces), 0
     for fault in FAULTS:
         n = 1
@@ -82,7 +82,7 @@ def test_every_call_of_saving_fails_once(faulty_server, tmp_path, name, replaces
 
 @pytest.mark.heavy
 @pytest.mark.parametrize(("name", "replaces"), ROWS)
-def test_short_writes_are_gone_on_with(faulty_server, tmp_path, name, replaces):
+def test_short_writes_are_completed(faulty_server, tmp_path, name, replaces):
     case = Case(faulty_server, tmp_path, name, replaces)
     case.restore()
     status, _, calls = case.run(WRITE, 1, SHORTEN, 0, True)

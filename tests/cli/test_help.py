@@ -1,9 +1,9 @@
-"""The help of commands: common options first, the others in panels named "Advanced"."""
+"""The help of commands: common options first, others in panels named "Advanced"."""
 
-import pytest
 import typer
 
 from opelda.cli import app
+from tests.cases import cases
 
 COMMANDS = typer.main.get_command(app).commands
 LONG = ("fit", "stream", "choose", "topics", "transform", "report")
@@ -19,17 +19,17 @@ def panels(command):
     return found
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_options_are_common_or_advanced(name):
+@cases("name", COMMANDS)
+def test_panels_are_common_or_advanced(name):
     assert all(panel.startswith("Advanced: ") for panel in panels(COMMANDS[name]) if panel)
 
 
-@pytest.mark.parametrize("name", LONG)
-def test_a_long_command_shows_about_ten_common_options(name):
+@cases("name", LONG)
+def test_long_commands_show_about_ten_common_options(name):
     assert 5 <= panels(COMMANDS[name])[""] <= 16
 
 
-def test_the_common_options_of_fit():
+def test_common_options_of_fit():
     common = [p.opts[0] for p in COMMANDS["fit"].params if not getattr(p, "rich_help_panel", 0)]
     assert common[1:] == [
         "--topics", "--output", "--valid", "--continue", "--preset", "--seed-words", "--jobs",

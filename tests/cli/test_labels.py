@@ -1,4 +1,4 @@
-"""`opelda topics --label` and `--docs`: naming topics, and documents that are typical of them."""
+"""`opelda topics --label` and `--docs`: topic labels and typical documents."""
 
 import json
 import shutil
@@ -10,6 +10,7 @@ import opelda
 from opelda.learning.persistence._checkpoint import Checkpoint
 from opelda.learning.persistence._stored_model import CHECKPOINT_FILE as FILE
 from opelda.report import top_documents
+from tests.cases import cases
 
 
 @pytest.fixture
@@ -23,7 +24,7 @@ def labels(path):
     return opelda.load(path).topic_labels_
 
 
-def test_labels_are_saved_in_the_model_and_nothing_else_changes(cli, folder, texts):
+def test_labels_are_saved_and_the_model_is_unchanged(cli, folder, texts):
     before = opelda.load("m.opelda")
     done = cli("topics", "m.opelda", "--label", "1=health care", "--label", "0= a=b <b> ")
     assert done.code == 0
@@ -37,7 +38,7 @@ def test_labels_are_saved_in_the_model_and_nothing_else_changes(cli, folder, tex
     assert labels("m.opelda") == ["a=b <b>", *before.topic_labels_[1:]]
 
 
-def test_every_table_uses_them(cli, folder, corpus_file):
+def test_tables_show_labels(cli, folder, corpus_file):
     cli("topics", "m.opelda", "--label", "2==1+1 \U0001f600")
     shown = json.loads(cli("topics", "m.opelda", "--json", "--sort", "number").out)
     assert shown["topics"][2]["label"] == "=1+1 \U0001f600"
@@ -57,8 +58,8 @@ MISTAKES = {
 }
 
 
-@pytest.mark.parametrize("name", MISTAKES)
-def test_labels_that_cannot_be_are_refused(cli, folder, name):
+@cases("name", MISTAKES)
+def test_invalid_labels_are_rejected(cli, folder, name):
     before = (folder / "m.opelda").read_bytes()
     given, said = MISTAKES[name]
     done = cli("topics", "m.opelda", "--label", "1=good", "--label", given)
@@ -75,7 +76,7 @@ def test_one_topic_has_one_label(cli, folder):
 
 
 @pytest.mark.parametrize("given", ["live", f"live/{FILE}"])
-def test_a_stream_goes_on_with_its_labels(cli, folder, corpus_file, given):
+def test_resumed_stream_keeps_labels(cli, folder, corpus_file, given):
     options = ("--checkpoint", "live", "-k", 3, "-q")
     assert cli("stream", corpus_file, *options, "--limit", 100).code == 0
     assert cli("topics", given, "--label", "1=health care").code == 0
@@ -83,11 +84,11 @@ def test_a_stream_goes_on_with_its_labels(cli, folder, corpus_file, given):
     seen = opelda.load("live").n_docs_seen_
     assert cli("stream", corpus_file, *options).code == 0
     again = opelda.load("live")
-    assert again.n_docs_seen_ == seen + 140  # from where it stopped
+    assert again.n_docs_seen_ == seen + 140  # from its last position
     assert again.topic_labels_[1] == "health care"
 
 
-def test_not_while_a_stream_runs(cli, folder, corpus_file):
+def test_labels_of_a_running_stream_are_locked(cli, folder, corpus_file):
     assert cli("stream", corpus_file, "--checkpoint", "live", "-k", 3, "-q").code == 0
     before = (folder / "live" / FILE).read_bytes()
     with Checkpoint("live", (), None):
@@ -98,7 +99,7 @@ def test_not_while_a_stream_runs(cli, folder, corpus_file):
     assert (folder / "live" / FILE).read_bytes() == before
 
 
-def test_what_cannot_be_written_is_said(cli, folder, monkeypatch):
+def test_failed_label_write_keeps_the_model(cli, folder, monkeypatch):
     def full(*args):
         raise OSError(28, "No space left on device")
 
@@ -112,7 +113,7 @@ def test_what_cannot_be_written_is_said(cli, folder, monkeypatch):
     assert len([*folder.iterdir()]) == 1
 
 
-def test_typical_documents_are_those_of_python(cli, folder, corpus_file, texts):
+def test_typical_documents_match_top_documents(cli, folder, corpus_file, texts):
     done = cli("topics", "m.opelda", corpus_file, "--docs", 2, "--json", "--sort", "number")
     shown = json.loads(done.out)["topics"]
     expected = top_documents(opelda.load("m.opelda"), texts, 2)
@@ -121,13 +122,13 @@ def test_typical_documents_are_those_of_python(cli, folder, corpus_file, texts):
     assert found == [(row.topic, row.rank, row.document) for row in expected]
 
 
-def test_blocks_do_not_show(cli, folder, corpus_file, monkeypatch):
+def test_block_size_does_not_change_typical_documents(cli, folder, corpus_file, monkeypatch):
     whole = cli("topics", "m.opelda", corpus_file, "--docs", 3).out
     monkeypatch.setattr("opelda.cli._inputs.BLOCK", 7)
     assert cli("topics", "m.opelda", corpus_file, "--docs", 3).out == whole
 
 
-def test_documents_are_shown_below_their_topic_and_write_on_no_terminal(cli, folder):
+def test_typical_documents_are_printable_below_their_topic(cli, folder):
     names = ["sky \x1b[31m", "=food\u202e", "<law>\n"]
     words = ("star galaxy orbit", "bread flour oven", "court judge jury")
     rows = [{"id": n, "text": f"{w} " * 9} for n, w in zip(names, words, strict=True)]
@@ -147,7 +148,7 @@ def test_documents_are_shown_below_their_topic_and_write_on_no_terminal(cli, fol
     assert only.count("\n\n") == 1
 
 
-@pytest.mark.parametrize(
+@cases(
     ("args", "said"),
     [
         (["--docs", 3], "name it after the model"),
@@ -158,7 +159,7 @@ def test_documents_are_shown_below_their_topic_and_write_on_no_terminal(cli, fol
         (["t.txt", "--docs", 3, "--since", "1h"], "--since"),
     ],
 )
-def test_mistakes_are_sentences(cli, folder, args, said):
+def test_errors_are_one_sentence(cli, folder, args, said):
     (folder / "t.txt").write_text("star\n")
     done = cli("topics", "m.opelda", *args)
     assert (done.code, done.out) == (2, "")

@@ -1,4 +1,4 @@
-"""`opelda fit` learns what the library learns, option by option, and says what it does."""
+"""`opelda fit` gives the models of the library, option by option, and reports its work."""
 
 import json
 import re
@@ -20,7 +20,7 @@ from opelda.corpus import read
 from opelda.inference import OPE
 from opelda.learning import BatchReport
 
-QUICK = ("--passes", 2, "--batch-size", 120)
+QUICK = ("--passes", 2, "--batch-size", 30, "--limit", 60)
 
 
 def same(ours, theirs):
@@ -28,7 +28,7 @@ def same(ours, theirs):
 
 
 @pytest.mark.parametrize("preset", PRESETS)
-def test_a_preset_is_the_library_s_bit_for_bit(cli, corpus_file, preset):
+def test_preset_gives_the_bytes_of_topic_model(cli, corpus_file, preset):
     done = cli("fit", corpus_file, "-k", 50, "--preset", preset, "--seed", 0, "-o", "m")
     assert done.code == 0
     theirs = TopicModel(50, preset=preset, random_state=0).fit(read(corpus_file))
@@ -42,7 +42,7 @@ def test_a_preset_is_the_library_s_bit_for_bit(cli, corpus_file, preset):
     assert Path("m").read_bytes() == Path("n").read_bytes()
 
 
-def test_without_any_option_it_is_topic_model_with_seed_0(cli, corpus_file):
+def test_defaults_are_topic_model_with_seed_0(cli, corpus_file):
     done = cli("fit", corpus_file)
     assert same(opelda.load("model.opelda"), TopicModel(random_state=0).fit(read(corpus_file)))
     for part in ("100 topics", "preset best", "80 closing sweeps", "seed 0", "--preset fast"):
@@ -51,7 +51,7 @@ def test_without_any_option_it_is_topic_model_with_seed_0(cli, corpus_file):
 
 
 @pytest.mark.parametrize("name", LEARNERS)
-def test_a_learner_is_the_paper_s(cli, corpus_file, name):
+def test_learner_gives_the_topics_of_its_class(cli, corpus_file, name):
     done = cli("fit", corpus_file, "-k", 4, "--learner", name, "--json")
     assert json.loads(done.out)["learner"] == name
     theirs = getattr(opelda, LEARNERS[name])(4, random_state=0).fit(read(corpus_file))
@@ -73,16 +73,17 @@ def test_a_learner_is_the_paper_s(cli, corpus_file, name):
     ],
 )
 @pytest.mark.parametrize("preset", ["best", "paper"])
-def test_an_option_replaces_that_one_thing(cli, corpus_file, preset, option, value, given):
-    args = ("-k", 3, "--preset", preset, option, value, "-o", "m", "-q")
+def test_each_option_sets_one_parameter(cli, corpus_file, preset, option, value, given):
+    args = ("-k", 3, "--preset", preset, option, value, "--limit", 60, "-o", "m", "-q")
     assert cli("fit", corpus_file, *args).code == 0
-    theirs = TopicModel(3, preset=preset, **({"random_state": 0} | given)).fit(read(corpus_file))
+    theirs = TopicModel(3, preset=preset, **({"random_state": 0} | given))
+    theirs.fit(read(corpus_file, limit=60))
     ours = opelda.load("m")
     assert same(ours, theirs)
     assert ours.get_params() == theirs.get_params()
 
 
-def test_options_of_a_learner(cli, corpus_file):
+def test_options_of_a_learner_set_its_parameters(cli, corpus_file):
     args = ("--alpha", 0.2, "--iterations", 7, "--batch-size", 17, "--passes", 2, "--seed", 5)
     args += ("--transform-method", "em")
     assert cli("fit", corpus_file, "-k", 3, "--learner", "online-vb", *args, "-o", "m").code == 0
@@ -105,7 +106,7 @@ MADE = [("--preset", name) for name in PRESETS] + [("--learner", name) for name 
 
 @pytest.mark.parametrize("how", MADE, ids=lambda how: how[1])
 @pytest.mark.parametrize("more", [(), ("--iterations", 9)], ids=["as made", "iterations"])
-def test_every_model_goes_on(cli, corpus_file, tmp_path, how, more):
+def test_every_model_can_be_continued(cli, corpus_file, tmp_path, how, more):
     (tmp_path / "more.txt").write_text("star galaxy unheard\nbread oven butter\n" * 35)
     options = (*QUICK, *more, *(("--sweeps", 2) if how[0] == "--preset" else ()))
     assert cli("fit", corpus_file, "-k", 3, *how, *options, "-o", "m", "-q").code == 0
@@ -136,7 +137,7 @@ def test_every_model_goes_on(cli, corpus_file, tmp_path, how, more):
         assert f"{option} has no effect" in refused.err
 
 
-def test_iterations_of_a_method_that_has_none(cli, corpus_file):
+def test_iterations_are_rejected_for_cvb0(cli, corpus_file):
     model = TopicModel(3, preset="paper", inference="cvb0", random_state=0).fit(read(corpus_file))
     opelda.save(model, "m")
     done = cli("fit", corpus_file, "--continue", "m", "--iterations", 5)
@@ -144,13 +145,13 @@ def test_iterations_of_a_method_that_has_none(cli, corpus_file):
     assert "--iterations has no effect here: CVB0" in done.err
 
 
-def test_going_on_is_scored_too(cli, corpus_file, model_file):
+def test_continued_fit_is_scored(cli, corpus_file, model_file):
     done = cli("fit", corpus_file, "--continue", model_file, "-o", "n", "--valid", corpus_file)
     assert "score -" in done.err
     assert "held-out" in done.out
 
 
-def test_the_score_is_shown_as_it_goes(cli, corpus_file):
+def test_training_score_is_shown(cli, corpus_file):
     done = cli("fit", corpus_file, "-k", 3, "--preset", "fast")
     assert "score -" in done.err
     assert "of documents learned from" in done.out
@@ -160,7 +161,7 @@ def test_the_score_is_shown_as_it_goes(cli, corpus_file):
     assert cli("fit", corpus_file, "-k", 3, "--preset", "fast", "-q").err == ""
 
 
-def test_a_report_says_what_was_learned_with(cli, corpus_file):
+def test_summary_has_learner_preset_and_seed(cli, corpus_file):
     found = json.loads(cli("fit", corpus_file, "-k", 3, "--seed", 7, "--json").out)
     said = [found[key] for key in ("learner", "preset", "passes", "sweeps", "batch_size", "seed")]
     assert said == ["topic-model", "best", 20, 80, 50, 7]
@@ -183,7 +184,7 @@ class Display:
         self.ended += 1
 
 
-def test_scoring_takes_a_part_of_the_time_and_passes_all_on(monkeypatch):
+def test_scoring_takes_a_bounded_share_of_time(monkeypatch):
     times = iter(range(10**6))
     monkeypatch.setattr("opelda.cli.commands.fit.perf_counter", lambda: next(times))
     scored = []
@@ -205,11 +206,11 @@ def test_scoring_takes_a_part_of_the_time_and_passes_all_on(monkeypatch):
     with_score = [r for r in display.reports if r.held_out_score == -3.0]
     assert display.reports[0].held_out_score == -3.0
     assert len(with_score) == len(scored)
-    assert 3 <= len(scored) <= 8  # of 100 updates that take a second, each score another
+    assert 3 <= len(scored) <= 8  # 100 updates and each score take one second
     assert replace(with_score[0], held_out_score=11) == replace(report, held_out_score=11)
 
 
-def test_documents_to_score_are_long_enough_and_few():
+def test_scored_documents_are_few_and_have_two_tokens():
     X = np.ones((3000, 4))
     X[::2] = 0, 1, 0, 0
     X = sparse.csr_array(X)
@@ -220,7 +221,7 @@ def test_documents_to_score_are_long_enough_and_few():
     assert to_score(X[:9]).shape[0] == 4
 
 
-def test_nobody_watches(monkeypatch):
+def test_quiet_fit_has_no_display(monkeypatch):
     monkeypatch.setattr(VERBOSITY, "quiet", True)
     assert learning_display(lines=True) is None
     monkeypatch.setattr(VERBOSITY, "quiet", False)

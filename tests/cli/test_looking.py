@@ -40,12 +40,12 @@ def test_topics_as_json(cli, model_file, rank):
         )
 
 
-def test_some_topics_only(cli, model_file):
+def test_only_selects_topics(cli, model_file):
     shown = cli("topics", model_file, "--only", 2, "--only", 0, "--json", "--sort", "number")
     assert [topic["topic"] for topic in json.loads(shown.out)["topics"]] == [2, 0]
 
 
-def test_words_cannot_write_on_the_terminal(cli, tmp_path):
+def test_control_characters_in_words_are_escaped(cli, tmp_path):
     from opelda.corpus import Vocabulary
 
     model = opelda.OnlineOPE(2, random_state=0)
@@ -88,7 +88,7 @@ def test_info_of_a_model(cli, model_file):
     assert "coherence          -\n" in cli("info", more).out
 
 
-def test_labels_are_shown_for_what_they_are(cli, model_file):
+def test_labels_are_shown_literally(cli, model_file):
     labels = {0: "<script>", 1: "=1+1", 2: "[red]\u202ex 🧪"}
     opelda.save(opelda.load(model_file).set_topic_labels(labels), "named.opelda")
     found = json.loads(cli("topics", "named.opelda", "--json").out)

@@ -1,4 +1,4 @@
-"""Names of documents on the command line: found by themselves, shown harmlessly."""
+"""Document names on the command line: detected, and escaped on display."""
 
 import json
 
@@ -22,10 +22,10 @@ def documents(done):
     return [json.loads(line)["document"] for line in done.out.splitlines()]
 
 
-def test_transform_finds_names_unless_it_is_told(cli, model_file, tmp_path):
+def test_transform_detects_the_name_column(cli, model_file, tmp_path):
     write_records(tmp_path / "a.jsonl", ["Stars", "Of galaxies", None, ""])
     found = documents(cli("transform", model_file, "a.jsonl"))
-    assert found == ["Stars", "Of galaxies", "2", "3"]  # a name or a number, never nothing
+    assert found == ["Stars", "Of galaxies", "2", "3"]  # a name, or a number if it is missing
     ids = documents(cli("transform", model_file, "a.jsonl", "--name-column", "id"))
     assert ids == ["90", "91", "92", "93"]
     (tmp_path / "a.txt").write_text("star\ngalaxy\n")
@@ -33,7 +33,9 @@ def test_transform_finds_names_unless_it_is_told(cli, model_file, tmp_path):
 
 
 @pytest.mark.parametrize("end", ["parquet", "csv", "jsonl", "npz"])
-def test_files_with_and_without_names_are_one_table(cli, model_file, tmp_path, monkeypatch, end):
+def test_files_with_and_without_names_join_in_one_table(
+    cli, model_file, tmp_path, monkeypatch, end
+):
     monkeypatch.setattr("opelda.cli._inputs.BLOCK", 1)
     write_records(tmp_path / "a.jsonl", ["Stars"])
     (tmp_path / "b.jsonl").write_text('"galaxy"\n"star"\n')
@@ -53,7 +55,7 @@ def test_files_with_and_without_names_are_one_table(cli, model_file, tmp_path, m
         assert found == expected
 
 
-def test_hostile_names_are_shown_harmlessly_and_written_whole(cli, model_file, tmp_path):
+def test_hostile_names_are_escaped_on_screen_and_kept_in_files(cli, model_file, tmp_path):
     write_records(tmp_path / "a.jsonl", HOSTILE)
     done = cli("info", "a.jsonl")
     (line,) = [line for line in done.out.splitlines() if line.startswith("first names")]
@@ -67,11 +69,11 @@ def test_hostile_names_are_shown_harmlessly_and_written_whole(cli, model_file, t
     cli("transform", model_file, "a.jsonl", "-o", "t.parquet")
     assert pl.read_parquet("t.parquet")["document"].to_list() == HOSTILE
     cli("transform", model_file, "a.jsonl", "-o", "t.npz")
-    # every name in an array takes the room of the longest
+    # an array stores every name at the length of the longest
     assert np.load("t.npz")["document"].tolist() == [name[:1000] for name in HOSTILE]
 
 
-def test_names_are_not_read_where_nobody_wants_them(tmp_path):
+def test_unused_names_are_not_read(tmp_path):
     write_records(tmp_path / "a.jsonl", HOSTILE)
     source = [str(tmp_path / "a.jsonl")]
     assert read_corpus(source, Reading(), Text()).names == HOSTILE

@@ -10,6 +10,7 @@ import pytest
 import opelda
 from opelda.corpus import read
 from opelda.report import estimate_effect, topics_by, topics_over_time
+from tests.cases import cases
 from tests.cli.test_spreadsheets import rows_of
 
 
@@ -25,7 +26,7 @@ def folder(tmp_path, model_file, texts):
     return tmp_path
 
 
-def test_what_is_shown_is_what_python_says(cli, folder):
+def test_shares_and_effects_match_python(cli, folder):
     model = opelda.load("m.opelda")
     corpus = read(
         "t.jsonl", text_column="text", vocabulary=model.vocabulary_, metadata=["date", "party"]
@@ -53,7 +54,7 @@ def test_what_is_shown_is_what_python_says(cli, folder):
             assert (said in shown.out) or row["topic"] != 1
 
 
-def test_files_are_fit_for_spreadsheets(cli, folder):
+def test_tables_are_safe_for_spreadsheets(cli, folder):
     asked = ("topics", "m.opelda", "t.jsonl", "-t", "text", "--by", "party")
     for name in ("f.csv", "f.tsv", "f.xlsx"):
         done = cli(*asked, "-o", name)
@@ -69,7 +70,7 @@ def test_files_are_fit_for_spreadsheets(cli, folder):
     assert {row[0] for row in sheet[1:]} == {"=left", "right"}
 
 
-@pytest.mark.parametrize(
+@cases(
     ("args", "said"),
     [
         (["--by", "party"], "name it after the model"),
@@ -85,7 +86,7 @@ def test_files_are_fit_for_spreadsheets(cli, folder):
         (["t.jsonl", "--by", "party", "--only", "9"], "--only must be"),
     ],
 )
-def test_mistakes_are_sentences(cli, folder, args, said):
+def test_errors_are_one_sentence(cli, folder, args, said):
     before = sorted(folder.iterdir())
     done = cli("topics", "m.opelda", *args)
     assert (done.code, done.out) == (2, "")

@@ -1,4 +1,4 @@
-"""What only a process of its own shows: signals, pipes, terminals, imports."""
+"""Tests that need a process: signals, pipes, terminals, imports."""
 
 import json
 import os
@@ -25,7 +25,7 @@ def wait_for(reached, process, what):
     pytest.fail(f"{what} never came")
 
 
-def test_an_interrupted_fit_saves_what_was_learned(process, corpus_file, tmp_path):
+def test_interrupted_fit_saves_the_model(process, corpus_file, tmp_path):
     running = process(
         "fit", corpus_file, "-k", 3, "-o", "m.opelda", "--passes", 1_000_000, "-v", wait=False
     )
@@ -44,7 +44,7 @@ def test_an_interrupted_fit_saves_what_was_learned(process, corpus_file, tmp_pat
     assert "documents" in out
 
 
-def test_an_interrupted_stream_goes_on(process, cli, texts, tmp_path):
+def test_interrupted_stream_resumes(process, cli, texts, tmp_path):
     args = ("--checkpoint", "c", "-k", 3, "--batch-size", 20, "--every", 1000)
     running = process(
         "stream", "-", *args, "--summary-every", 120, wait=False, stdin=subprocess.PIPE
@@ -53,18 +53,18 @@ def test_an_interrupted_stream_goes_on(process, cli, texts, tmp_path):
     running.stdin.flush()
     while "120 documents" not in (line := running.stderr.readline()):
         assert line, running.communicate()
-    # now it waits for the next batch
+    # the stream waits for the next batch
     running.send_signal(signal.SIGINT)
     _, err = running.communicate()
     assert running.returncode == 130, err
     assert "Traceback" not in err
     assert err.splitlines()[-1] == "opelda: stopped; the same command goes on from c."
-    assert opelda.load(tmp_path / "c" / FILE).n_docs_seen_ == 130  # a pipe gives them once
+    assert opelda.load(tmp_path / "c" / FILE).n_docs_seen_ == 130  # lines of a pipe come once
     assert cli("stream", "-", *args, stdin="\n".join(texts) + "\n").code == 0
     assert opelda.load(tmp_path / "c" / FILE).n_docs_seen_ == 240
 
 
-def test_following_a_file(process, texts, tmp_path):
+def test_followed_file_is_learned_as_it_grows(process, texts, tmp_path):
     feed = tmp_path / "feed.txt"
     feed.write_text("\n".join(texts[:50]) + "\n")
     args = ("stream", "feed.txt", "--follow", "--checkpoint", "c", "-k", 3, "--batch-size", 20)
@@ -84,7 +84,7 @@ def test_following_a_file(process, texts, tmp_path):
     assert "the same command goes on" in err
 
 
-def test_a_reader_that_goes_away(model_file, corpus_file, tmp_path):
+def test_closed_pipe_ends_the_command(model_file, corpus_file, tmp_path):
     many = tmp_path / "many.txt"
     many.write_text(corpus_file.read_text() * 40)
     env = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
@@ -101,7 +101,7 @@ def test_a_reader_that_goes_away(model_file, corpus_file, tmp_path):
     assert piped(f"topics {model_file}", "true") == ["141"]
 
 
-def test_bars_on_a_terminal_only(corpus_file, tmp_path):
+def test_progress_bars_need_a_terminal(corpus_file, tmp_path):
     main, other = pty.openpty()
     args = [sys.executable, "-m", "opelda", "fit", str(corpus_file), "-k", "3", "--json"]
     env = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}
@@ -114,7 +114,7 @@ def test_bars_on_a_terminal_only(corpus_file, tmp_path):
         if select.select([main], [], [], 60)[0]:
             try:
                 chunk = os.read(main, 65536)
-            except OSError:  # the other end was closed
+            except OSError:  # the process closed its end
                 break
             if not chunk:
                 break
@@ -125,7 +125,7 @@ def test_bars_on_a_terminal_only(corpus_file, tmp_path):
     json.loads(out)
     text = shown.decode()
     assert "\x1b[" in text
-    assert "reading: 240 docs" in text  # and learning, which tells of its passes
+    assert "reading: 240 docs" in text  # and a learning bar with passes
     assert "pass 100/100" in text  # of 20 passes and 80 sweeps
     assert "saved as model.opelda" in text
 
@@ -142,7 +142,7 @@ def test_help_imports_nothing_heavy(args):
 
 
 @pytest.mark.parametrize("command", ["topics", "info"])
-def test_looking_at_a_model_imports_no_learner(command, model_file):
+def test_topics_and_info_import_no_learner(command, model_file):
     code = (
         "import sys; from opelda.cli import main; main(sys.argv[1:]);"
         "heavy = {'sklearn', 'polars', 'scipy.stats', 'scipy.sparse.linalg'} & set(sys.modules);"
@@ -157,8 +157,8 @@ def test_looking_at_a_model_imports_no_learner(command, model_file):
 @pytest.mark.parametrize(
     "start", [["-m", "opelda"], ["-c", "import sys; from opelda.cli import main; sys.exit(main())"]]
 )
-def test_ctrl_c_before_the_command_has_begun(start, tmp_path):
-    """An import is where a hasty Ctrl-C strikes: it is one that is made to raise it."""
+def test_ctrl_c_during_imports_is_one_message(start, tmp_path):
+    """An early Ctrl-C strikes an import: here typer raises it."""
     (tmp_path / "typer.py").write_text("raise KeyboardInterrupt")
     env = {**os.environ, "PYTHONPATH": str(tmp_path)}
     done = subprocess.run(
@@ -169,13 +169,13 @@ def test_ctrl_c_before_the_command_has_begun(start, tmp_path):
 
 
 @pytest.mark.parametrize("end", ["parquet", "npz", "csv"])
-def test_a_table_that_cannot_be_written(model_file, corpus_file, tmp_path, end):
-    command = f"ulimit -f 2; {sys.executable} -m opelda transform {model_file} {corpus_file}"
-    done = subprocess.run(
-        ["bash", "-c", f"{command} -o t.{end}"], cwd=tmp_path, capture_output=True, text=True
-    )
-    assert done.returncode == 2, done.stderr
-    assert done.stderr == (
+def test_a_table_beyond_the_largest_file_size_is_one_sentence(
+    cli, model_file, corpus_file, tmp_path, largest_file, end
+):
+    with largest_file(2 * 1024):
+        done = cli("transform", model_file, corpus_file, "-o", f"t.{end}")
+    assert done.code == 2, done.err
+    assert done.err == (
         f"opelda: t.{end} cannot be written: File too large; write to another place.\n"
     )
     assert list(tmp_path.iterdir()) == []

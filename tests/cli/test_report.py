@@ -11,6 +11,7 @@ import pytest
 
 import opelda
 from opelda.cli.commands import stream as stream_command
+from tests.cases import cases
 from tests.report.page_data import element
 
 
@@ -34,7 +35,7 @@ def facts(path):
     return json.loads(element(path.read_text(), "meta"))
 
 
-def test_a_page_about_a_model_and_documents(cli, folder, texts):
+def test_report_of_a_model_and_documents(cli, folder, texts):
     done = cli("report", "m.opelda", "t.jsonl", "--text-column", "text", "-o", "r.html")
     assert (done.code, done.out) == (0, ""), done.err
     assert "r.html (" in done.err
@@ -47,7 +48,7 @@ def test_a_page_about_a_model_and_documents(cli, folder, texts):
     assert not meta["score"]["held_out"]
 
 
-def test_a_column_of_times_that_is_not_used_is_named(cli, folder):
+def test_unused_time_column_is_reported(cli, folder):
     records = (folder / "t.jsonl").read_text().replace('"date": "200', '"month": "')
     (folder / "t.jsonl").write_text(records.replace("-02-03", ""))
     done = cli("report", "m.opelda", "t.jsonl", "-o", "r.html", "--no-stability")
@@ -57,7 +58,7 @@ def test_a_column_of_times_that_is_not_used_is_named(cli, folder):
     assert facts(folder / "r.html")["time"] is None
 
 
-def test_columns_other_models_and_held_out_documents(cli, folder):
+def test_report_with_groups_comparison_and_held_out_documents(cli, folder):
     given = (
         "report",
         "m.opelda",
@@ -83,7 +84,7 @@ def test_columns_other_models_and_held_out_documents(cli, folder):
     assert meta["guarantee"]["within"][0][1] == 1.0
 
 
-@pytest.mark.parametrize(
+@cases(
     ("args", "said"),
     [
         (("t.jsonl", "-o", "r.txt"), "must end in .html"),
@@ -94,7 +95,7 @@ def test_columns_other_models_and_held_out_documents(cli, folder):
         (("t.jsonl", "--compare", "t.jsonl"), "t.jsonl"),
     ],
 )
-def test_mistakes_are_one_sentence_and_leave_nothing(cli, folder, args, said):
+def test_errors_write_no_page(cli, folder, args, said):
     done = cli("report", "m.opelda", *args)
     assert done.code != 0
     assert said in done.err
@@ -102,7 +103,7 @@ def test_mistakes_are_one_sentence_and_leave_nothing(cli, folder, args, said):
     assert not list(folder.glob("**/*.html"))
 
 
-def test_a_folder_of_texts_has_no_columns(cli, folder, texts):
+def test_folder_of_texts_has_no_columns(cli, folder, texts):
     (folder / "texts").mkdir()
     for i, text in enumerate(texts):
         (folder / "texts" / f"{i}.txt").write_text(text)
@@ -113,7 +114,7 @@ def test_a_folder_of_texts_has_no_columns(cli, folder, texts):
     assert "metadata" not in done.err
 
 
-def test_a_stream_is_shown_while_it_is_learned(process, folder, texts):
+def test_running_stream_serves_a_page(process, folder, texts):
     (folder / "s.txt").write_text("".join(f"{' '.join(text.split())}\n" for text in texts * 5))
     args = ("--follow", "--checkpoint", "state", "-k", "3", "--batch-size", "100", "--every", "1s")
     stream = process("stream", "s.txt", *args, "--serve", "127.0.0.1:0", wait=False)
@@ -138,14 +139,14 @@ def test_a_stream_is_shown_while_it_is_learned(process, folder, texts):
         stream.communicate()
 
 
-def test_an_address_that_is_none_is_refused_before_anything_is_learned(cli, folder):
+def test_invalid_address_is_rejected_before_learning(cli, folder):
     done = cli("stream", "t.jsonl", "--checkpoint", "state", "--serve", "nowhere")
     assert done.code != 0
     assert "HOST:PORT" in done.err
     assert not (folder / "state").exists()
 
 
-def test_a_missing_extra_is_a_sentence(cli, folder, monkeypatch):
+def test_missing_serve_extra_is_one_error(cli, folder, monkeypatch):
     monkeypatch.setitem(sys.modules, "starlette.applications", None)
     for name in ("_server", "_site"):
         monkeypatch.delitem(sys.modules, f"opelda.serve.{name}", raising=False)
@@ -155,7 +156,7 @@ def test_a_missing_extra_is_a_sentence(cli, folder, monkeypatch):
     assert not (folder / "state").exists()
 
 
-def test_documents_held_out_are_not_written_over(cli, folder):
+def test_held_out_documents_are_not_overwritten(cli, folder):
     shutil.copy("t.jsonl", "t.html")
     before = (folder / "t.html").read_bytes()
     done = cli("report", "m.opelda", "t.jsonl", "--valid", "t.html", "-o", "t.html")
@@ -163,8 +164,8 @@ def test_documents_held_out_are_not_written_over(cli, folder):
     assert (folder / "t.html").read_bytes() == before
 
 
-@pytest.mark.parametrize(
+@cases(
     ("source", "title"), [(["-"], "Standard input"), (["a/b.txt", "c/"], "b.txt, c"), (["/"], "/")]
 )
-def test_a_page_about_a_stream_is_called_by_what_is_read(source, title):
+def test_stream_page_is_titled_by_its_sources(source, title):
     assert stream_command._title(source) == title

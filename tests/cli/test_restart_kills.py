@@ -1,4 +1,4 @@
-"""Streams of every kind of source, killed at random moments: each document once, the same bytes."""
+"""Streams of every source, killed at random: each document once, identical bytes."""
 
 import gzip
 import json
@@ -65,12 +65,12 @@ STILL = {
 
 
 class Log(threading.Thread):
-    """Writes a log that is rotated now and then, while whoever reads it is killed."""
+    """Writes a log and rotates it randomly, while its reader is killed."""
 
     def __init__(self, folder, chance, checkpoint):
         super().__init__()
         self.path, self.chance, self.n_rotated = folder / "log", chance, 0
-        self.checkpoint = checkpoint  # before there is one nobody knows what was read
+        self.checkpoint = checkpoint  # without a checkpoint the position is unknown
         self.path.touch()
 
     def run(self):
@@ -97,7 +97,7 @@ class Log(threading.Thread):
 
 
 class Incoming(threading.Thread):
-    """Puts files into a folder and its folders, in the order of their names."""
+    """Adds files to nested folders, in the order of their names."""
 
     def __init__(self, folder, chance, checkpoint):
         super().__init__()
@@ -119,7 +119,7 @@ MOVING = {"a followed file": Log, "a followed folder": Incoming}
 
 
 def check(path):
-    """Check that every document was learned from once; return the model's parts."""
+    """Check that every document was learned once; return the parts of the model."""
     model = opelda.load(path)
     assert model.n_docs_seen_ == N_DOCS
     words = model.vocabulary_
@@ -130,7 +130,7 @@ def check(path):
 
 
 def killed_again_and_again(server, row, tmp_path, n_kills, chance, duration):
-    """Yield the checkpoint of each stream that was killed some times and came to its end."""
+    """Yield the checkpoint of each stream that was killed several times and then finished."""
     n_killed = number = 0
     while n_killed < n_kills:
         number += 1
@@ -151,7 +151,7 @@ def killed_again_and_again(server, row, tmp_path, n_kills, chance, duration):
             status, seconds, _ = server.run(kill_after, **request, every=chance.randint(1, 3))
             n_killed += status == KILLED
             left -= 1
-        if row in STILL:  # most are killed, however busy the machine was at first
+        if row in STILL:  # most runs are killed, even if the first run was slow
             duration = min(duration, seconds)
         if writer is not None:
             writer.join()
@@ -162,7 +162,7 @@ def killed_again_and_again(server, row, tmp_path, n_kills, chance, duration):
 
 @pytest.mark.parametrize("n_kills", [1, pytest.param(50, marks=pytest.mark.heavy)])
 @pytest.mark.parametrize("row", [*STILL, *MOVING])
-def test_killed_at_random_and_begun_again(server, row, tmp_path, n_kills):
+def test_randomly_killed_stream_resumes_with_the_identical_model(server, row, tmp_path, n_kills):
     chance = random.Random(f"{row} {n_kills}")
     (tmp_path / "source").mkdir()
     STILL.get(row, plain)(tmp_path / "source")
@@ -173,5 +173,5 @@ def test_killed_at_random_and_begun_again(server, row, tmp_path, n_kills):
     whole = check(tmp_path / "whole" / FILE)
     for path in killed_again_and_again(server, row, tmp_path, n_kills, chance, duration):
         assert check(path) == whole
-        if row in STILL:  # with the position
+        if row in STILL:  # including the position
             assert path.read_bytes() == (tmp_path / "whole" / FILE).read_bytes()

@@ -1,4 +1,4 @@
-"""`opelda fit --runs`: the model says which topics come again, and every table shows it."""
+"""`opelda fit --runs`: stability of topics in the model and in every table."""
 
 import json
 
@@ -23,7 +23,7 @@ def folder(tmp_path_factory):
     return path
 
 
-def test_tables_show_stability_where_it_is_known(folder, capsys):
+def test_tables_show_stability_after_several_runs(folder, capsys):
     for name, known in (("one", False), ("three", True)):
         model = opelda.load(folder / name)
         assert (model.topic_stability_ is not None) == known
@@ -44,7 +44,7 @@ def test_tables_show_stability_where_it_is_known(folder, capsys):
         assert said.get("stability") == (model.topic_stability_.mean() if known else None)
 
 
-def test_a_page_has_the_stability_that_the_model_knows(folder, tmp_path):
+def test_report_has_the_stability_of_the_model(folder, tmp_path):
     model = opelda.load(folder / "three")
     page = write_report(model, TEXTS, tmp_path / "r.html", stability=False).read_text()
     meta = json.loads(page.split('id="meta">')[1].split("</script>")[0])
@@ -53,7 +53,7 @@ def test_a_page_has_the_stability_that_the_model_knows(folder, tmp_path):
     assert "a mean over the runs" in meta["stability"]
 
 
-def test_the_summary_of_a_fit_says_how_many_runs(folder, tmp_path, capsys):
+def test_summary_has_the_number_of_runs(folder, tmp_path, capsys):
     where = (str(folder / "texts.txt"), "-o", str(tmp_path / "m"))
     assert main(["fit", *where, *FIT, "--runs", "2"]) == 0
     printed = capsys.readouterr()
@@ -67,7 +67,7 @@ def test_the_summary_of_a_fit_says_how_many_runs(folder, tmp_path, capsys):
     [("--learner", "ml-ope"), ("--continue", "three")],
     ids=str,
 )
-def test_runs_that_would_have_no_effect_are_refused(folder, tmp_path, options, capsys, monkeypatch):
+def test_runs_without_effect_are_rejected(folder, tmp_path, options, capsys, monkeypatch):
     monkeypatch.chdir(folder)
     before = (folder / "three").read_bytes()
     assert main(["fit", "texts.txt", "--runs", "2", *options, "-o", "three"]) == 2

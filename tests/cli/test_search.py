@@ -1,4 +1,4 @@
-"""`opelda search`: documents by words, topic, and texts like them."""
+"""`opelda search`: documents by words, topic and similar texts."""
 
 import json
 import shutil
@@ -7,6 +7,7 @@ import pytest
 
 import opelda
 from opelda.report import nearest, search
+from tests.cases import cases
 
 
 @pytest.fixture
@@ -18,8 +19,8 @@ def folder(tmp_path, model_file, texts):
     return tmp_path
 
 
-def test_what_is_found_is_what_python_finds(cli, folder, texts, monkeypatch):
-    monkeypatch.setattr("opelda.cli._inputs.BLOCK", 100)  # several parts
+def test_results_match_python(cli, folder, texts, monkeypatch):
+    monkeypatch.setattr("opelda.cli._inputs.BLOCK", 100)  # several blocks
     model = opelda.load("m.opelda")
     for args, wanted in (
         (("oven", "jury"), search(model, texts, "oven jury", n=3)),
@@ -38,7 +39,7 @@ def test_what_is_found_is_what_python_finds(cli, folder, texts, monkeypatch):
         assert [line.split("  ")[1] for line in shown] == [f"On {row.document}" for row in wanted]
 
 
-def test_words_that_the_model_lacks_are_found_in_the_texts(cli, folder):
+def test_words_unknown_to_the_model_are_found_in_texts(cli, folder):
     with open("t.jsonl", "a") as file:
         file.write('{"text": "a fire in the mill", "title": "Fire"}\n')
     assert cli("search", "m.opelda", "t.jsonl", "fire").out.split()[1:] == ["Fire"]
@@ -47,7 +48,7 @@ def test_words_that_the_model_lacks_are_found_in_the_texts(cli, folder):
     assert done.err == "opelda: no document fits.\n"
 
 
-@pytest.mark.parametrize(
+@cases(
     ("args", "said"),
     [
         ([], "give words, --topic or --like"),
@@ -57,7 +58,7 @@ def test_words_that_the_model_lacks_are_found_in_the_texts(cli, folder):
         (["oven", "--limit", "0"], "--limit"),
     ],
 )
-def test_mistakes_are_sentences(cli, folder, args, said):
+def test_errors_are_one_sentence(cli, folder, args, said):
     done = cli("search", "m.opelda", "t.jsonl", *args)
     assert (done.code, done.out) == (2, "")
     assert said in done.err

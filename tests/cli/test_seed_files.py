@@ -1,4 +1,4 @@
-"""`--seed-words FILE`: the library's seed words, from lines or JSON, mistakes named by line."""
+"""`--seed-words FILE`: seed words from lines or JSON, with errors named by line."""
 
 import json
 from pathlib import Path
@@ -9,6 +9,7 @@ import opelda
 from opelda import TopicModel
 from opelda.corpus import read
 from opelda.learning import SeedWarning
+from tests.cases import cases
 
 LINES = "# mine\n\ncooking: bread, Dough, yeast\nskies: star, comet\n"
 WORDS = {"cooking": ["bread", "Dough", "yeast"], "skies": ["star", "comet"]}
@@ -23,7 +24,7 @@ def files(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("file", ["seeds.txt", "seeds.json"])
-def test_both_forms_are_the_library_s_bit_for_bit(cli, corpus_file, file):
+def test_seed_files_give_the_bytes_of_the_library(cli, corpus_file, file):
     done = cli("fit", corpus_file, *QUICK, "--seed-words", file, "-o", "m")
     assert done.code == 0
     assert done.err.count("seed words that do not occur: 'yeast'.") == 1
@@ -44,7 +45,7 @@ def test_both_forms_are_the_library_s_bit_for_bit(cli, corpus_file, file):
     }
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "sentence"),
     [
         ("a: b\nno words here\n", "seeds.txt, line 2 has no name or no words"),
@@ -55,7 +56,7 @@ def test_both_forms_are_the_library_s_bit_for_bit(cli, corpus_file, file):
         ("a: star\nb: star\nc: star\nd: star\ne: star\nf: star\n", "give fewer, or --topics 6"),
     ],
 )
-def test_mistakes_are_one_sentence(cli, corpus_file, text, sentence):
+def test_errors_are_one_sentence(cli, corpus_file, text, sentence):
     Path("seeds.txt").write_text(text)
     done = cli("fit", corpus_file, *QUICK, "--seed-words", "seeds.txt", "-o", "m", "--quiet")
     assert done.code == 2
@@ -64,21 +65,21 @@ def test_mistakes_are_one_sentence(cli, corpus_file, text, sentence):
     assert not Path("m").exists()
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "sentence"),
     [
         ('{"a": ["b"],\n "c": }', "seeds.json, line 2 is not JSON"),
         ('{"a": "b"}', "a list of words for 'a'"),
     ],
 )
-def test_mistakes_in_json_are_one_sentence(cli, corpus_file, text, sentence):
+def test_errors_in_json_are_one_sentence(cli, corpus_file, text, sentence):
     Path("seeds.json").write_text(text)
     done = cli("fit", corpus_file, "--seed-words", "seeds.json", "--quiet")
     assert done.code == 2
     assert sentence in done.err
 
 
-def test_options_that_would_do_nothing_are_refused(cli, corpus_file):
+def test_unusable_seed_options_are_rejected(cli, corpus_file):
     for options, sentence in (
         (("--seed-words", "seeds.txt", "--learner", "ml-ope"), "has no effect with --learner"),
         (("--seed-words", "missing.txt"), "missing.txt cannot be read"),
@@ -88,7 +89,7 @@ def test_options_that_would_do_nothing_are_refused(cli, corpus_file):
         assert sentence in done.err
 
 
-def test_a_stream_goes_on_with_the_same_seeds_and_refuses_others(cli, corpus_file):
+def test_resumed_stream_requires_the_same_seeds(cli, corpus_file):
     again = ("stream", corpus_file, "--checkpoint", "state", "-k", 5, "--seed-words", "seeds.txt")
     done = cli(*again)
     assert done.code == 0

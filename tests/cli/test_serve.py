@@ -1,4 +1,4 @@
-"""`opelda serve` as a command: where it listens, what it says, and how it ends."""
+"""`opelda serve` as a command: address, messages and shutdown."""
 
 import json
 import re
@@ -13,7 +13,7 @@ pytest.importorskip("uvicorn")
 pytest.importorskip("starlette")
 
 
-def test_it_answers_until_it_is_stopped(process, model_file, themes):
+def test_server_answers_until_sigterm(process, model_file, themes):
     running = process("serve", model_file, "--port", 0, "--host", "0.0.0.0", wait=False)
     line = running.stderr.readline()
     found = re.search(r"small.opelda, 3 topics, version (\w{8}), answers at (http://\S+)", line)
@@ -33,7 +33,7 @@ def test_it_answers_until_it_is_stopped(process, model_file, themes):
     assert (out, err) == ("", "opelda: stopped; 1 request answered.\n")
 
 
-def test_mistakes_are_a_sentence(cli, model_file, monkeypatch):
+def test_errors_are_one_sentence(cli, model_file, monkeypatch):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         result = cli("serve", model_file, "--port", taken.getsockname()[1])
     assert result.code == 2

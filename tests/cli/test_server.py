@@ -1,4 +1,4 @@
-"""The server of a page: who is answered, and with what."""
+"""The server of a page: answers, rejections and limits."""
 
 import socket
 import threading
@@ -14,8 +14,9 @@ from opelda.cli._callbacks import address_of
 from opelda.errors import InputError
 from opelda.serve._server import Listener, PageServer
 from opelda.serve._site import HEADERS
+from tests.cases import cases
 
-MOST = 16  # connections, in some tests
+MOST = 16  # maximum number of connections
 HOSTILE = "<script>alert(1)</script> \u202e ünïcode"
 
 
@@ -38,7 +39,7 @@ def asked(server, path="/", method="GET", **headers):
         return answer.status, {k.lower(): v for k, v in answer.getheaders()}, answer.read().decode()
 
 
-def test_the_page_is_given_as_it_is_with_strict_headers(server):
+def test_page_has_strict_headers(server):
     status, headers, text = asked(server)
     assert (status, text) == (200, HOSTILE)
     assert headers.items() >= {k.decode(): v.decode() for k, v in HEADERS}.items()
@@ -49,39 +50,37 @@ def test_the_page_is_given_as_it_is_with_strict_headers(server):
     assert int(headers["content-length"]) == len(HOSTILE.encode())
 
 
-@pytest.mark.parametrize(
-    "host", ["evil.example", "127.0.0.1.evil.example", "", "localhost:1", "[", "a@b"]
-)
-def test_a_name_that_is_not_the_servers_own_is_refused(server, host):
+@cases("host", ["evil.example", "127.0.0.1.evil.example", "", "localhost:1", "[", "a@b"])
+def test_foreign_host_headers_are_rejected(server, host):
     port = "" if ":" in host or not host else f":{server.site.port}"
     status, _, text = asked(server, Host=host + port)
     assert status == 421
     assert HOSTILE not in text
 
 
-@pytest.mark.parametrize("host", ["localhost", "LOCALHOST", "127.0.0.1", "[::1]"])
-def test_names_of_this_machine_are_its_own(server, host):
+@cases("host", ["localhost", "LOCALHOST", "127.0.0.1", "[::1]"])
+def test_local_host_headers_are_accepted(server, host):
     assert asked(server, Host=f"{host}:{server.site.port}")[0] == 200
 
 
-@pytest.mark.parametrize("site", ["cross-site", "same-site"])
-def test_other_pages_cannot_read_it(server, site):
+@cases("site", ["cross-site", "same-site"])
+def test_cross_site_requests_are_rejected(server, site):
     assert asked(server, Sec_Fetch_Site=site)[0] == 403
     assert asked(server, Sec_Fetch_Site="same-origin")[0] == 200
 
 
-@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "PATCH"])
-def test_nothing_can_be_changed(server, method):
+@cases("method", ["POST", "PUT", "DELETE", "OPTIONS", "PATCH"])
+def test_writing_methods_are_rejected(server, method):
     assert asked(server, method=method)[0] == (200 if method == "OPTIONS" else 405)
 
 
-@pytest.mark.parametrize("path", ["/../etc/passwd", "/meta", "/%00", "/index.html"])
-def test_there_is_nothing_else(server, path):
+@cases("path", ["/../etc/passwd", "/meta", "/%00", "/index.html"])
+def test_unknown_paths_are_404(server, path):
     assert asked(server, path)[0] == 404
     assert asked(server, "/?x=1")[0] == 200
 
 
-def test_readers_who_send_nothing_leave_room_for_others(server, monkeypatch):
+def test_idle_connections_do_not_block_requests(server, monkeypatch):
     monkeypatch.setattr(Listener, "most_connections", MOST)
     waiting = [socket.create_connection(("127.0.0.1", server.site.port)) for _ in range(MOST * 2)]
     for one in waiting:
@@ -95,7 +94,7 @@ def test_readers_who_send_nothing_leave_room_for_others(server, monkeypatch):
     assert done == [200] * 4
 
 
-def test_half_sent_requests_leave_room_for_others(server, monkeypatch):
+def test_incomplete_requests_do_not_block_requests(server, monkeypatch):
     monkeypatch.setattr(Listener, "most_connections", MOST)
     half = [socket.create_connection(("127.0.0.1", server.site.port)) for _ in range(MOST)]
     for one in half:
@@ -107,7 +106,7 @@ def test_half_sent_requests_leave_room_for_others(server, monkeypatch):
         one.close()
 
 
-def test_readers_who_send_a_byte_now_and_then_are_hung_up_on(monkeypatch):
+def test_slow_clients_are_disconnected(monkeypatch):
     monkeypatch.setattr(Listener, "patience", 0.5)
     server = PageServer("127.0.0.1", 0, {"/": ("text/plain", lambda: "page")})
     server.start()
@@ -116,7 +115,7 @@ def test_readers_who_send_a_byte_now_and_then_are_hung_up_on(monkeypatch):
         one.settimeout(0.1)
     try:
         waiting, turns = slow, 0
-        while waiting and turns < 60:  # about a second and a half each, far longer than patience
+        while waiting and turns < 60:  # 1.5 s per turn, far longer than the patience
             waiting, turns = [one for one in waiting if not is_ended(one)], turns + 1
         assert not waiting
         assert asked(server)[0] == 200
@@ -136,13 +135,13 @@ def is_ended(connection):
         return True
 
 
-@pytest.mark.parametrize("host", ["a..b", "x" * 64, "\udcff", "no.such.host.invalid"])
-def test_a_host_that_is_none_is_a_sentence(host):
+@cases("host", ["a..b", "x" * 64, "\udcff", "no.such.host.invalid"])
+def test_unknown_hosts_are_rejected(host):
     with pytest.raises(InputError, match="not known here"):
         PageServer(host, 80, {})
 
 
-def test_an_address_that_cannot_be_had_is_a_sentence(server):
+def test_unusable_addresses_are_rejected(server):
     with pytest.raises(InputError, match="cannot listen at"):
         PageServer("127.0.0.1", server.site.port, {})
     for given in ("8000x", "127.0.0.1:", "127.0.0.1:99999", "a:b:c", "\u0661"):

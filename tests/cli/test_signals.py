@@ -1,4 +1,4 @@
-"""Ctrl-C, the request to end and a closed terminal: what was learned is always saved."""
+"""Ctrl-C, SIGTERM and a closed terminal: the model is always saved."""
 
 import os
 import pty
@@ -17,7 +17,7 @@ STREAM = ("--checkpoint", "c", "-k", 3, "--batch-size", 20, "--every", 1000)
 
 
 def learning(process, corpus_file, **options):
-    """Start a fit that would take for ever; return it once it has learned something."""
+    """Start an endless fit; return it after its first update."""
     running = process("fit", corpus_file, "-k", 3, "-o", "m", *LONG, wait=False, **options)
     line = ""
     while "visits/s" not in line:  # a line per update
@@ -27,7 +27,7 @@ def learning(process, corpus_file, **options):
 
 
 def streaming(process, texts):
-    """Start a stream; return it when it waits for more than the 120 documents it learned from."""
+    """Start a stream; return it when it has learned 120 documents and waits for more."""
     running = process(
         "stream", "-", *STREAM, "--summary-every", 120, wait=False, stdin=subprocess.PIPE
     )
@@ -47,7 +47,7 @@ def ended(running):
 
 
 @pytest.mark.parametrize("gap", [0, 0.001, 0.003, 0.005])
-def test_two_signals_in_a_row_are_one(process, corpus_file, tmp_path, gap):
+def test_repeated_ctrl_c_saves_once(process, corpus_file, tmp_path, gap):
     running = learning(process, corpus_file)
     running.send_signal(signal.SIGINT)
     time.sleep(gap)
@@ -58,17 +58,17 @@ def test_two_signals_in_a_row_are_one(process, corpus_file, tmp_path, gap):
     assert "documents" in out
 
 
-def test_two_signals_of_a_stream(process, texts, tmp_path):
+def test_repeated_signals_commit_a_stream_once(process, texts, tmp_path):
     running = streaming(process, texts)
     running.send_signal(signal.SIGHUP)
     time.sleep(0.001)
     running.send_signal(signal.SIGTERM)
     assert "the same command goes on from c" in ended(running)[1]
-    assert opelda.load(tmp_path / "c" / FILE).n_docs_seen_ == 130  # a pipe gives them once
+    assert opelda.load(tmp_path / "c" / FILE).n_docs_seen_ == 130  # lines of a pipe come once
 
 
-def test_a_slow_pipe_is_learned_from_before_a_batch_is_full(process, texts, tmp_path):
-    """And committed, though nothing more comes; what comes late is not lost when it is stopped."""
+def test_slow_pipe_is_committed_before_a_batch_is_full(process, texts, tmp_path):
+    """It is committed without further input, and later lines are not lost at the end."""
     running = process(
         "stream", "-", "--checkpoint", "c", "-k", 3, "--every", "0.5s", wait=False,
         stdin=subprocess.PIPE,
@@ -87,19 +87,19 @@ def test_a_slow_pipe_is_learned_from_before_a_batch_is_full(process, texts, tmp_
     running.stdin.flush()
     running.send_signal(signal.SIGTERM)
     assert "the same command goes on from c" in ended(running)[1]
-    assert opelda.load(checkpoint).n_docs_seen_ in (12, 13)  # it may not have been read
+    assert opelda.load(checkpoint).n_docs_seen_ in (12, 13)  # the last line may be unread
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_other_requests_to_end_are_like_ctrl_c(process, corpus_file, tmp_path, number):
+def test_sigterm_and_sighup_save_like_ctrl_c(process, corpus_file, tmp_path, number):
     running = learning(process, corpus_file)
     running.send_signal(number)
     assert "what was learned is in m" in ended(running)[1]
     assert opelda.load(tmp_path / "m").n_batch_iter_ > 0
 
 
-def test_a_signal_at_any_moment_is_taken_once(tmp_path):
-    """One that strikes while another is being handled, or when the work is done, is no error."""
+def test_signal_at_any_moment_is_handled_once(tmp_path):
+    """A signal during a handler or after the work is no error."""
     script = tmp_path / "script.py"
     script.write_text(STRIKES)
     subprocess.run([sys.executable, script], check=True)
@@ -137,8 +137,8 @@ assert lines > 10
 """
 
 
-def test_a_terminal_that_is_closed(process, corpus_file, tmp_path):
-    """The signal comes, and whatever is written from then on fails."""
+def test_closed_terminal_saves_the_model(process, corpus_file, tmp_path):
+    """The process gets SIGHUP, and later writes fail."""
     main, other = pty.openpty()
     code = "import fcntl, os, sys, termios; fcntl.ioctl(2, termios.TIOCSCTTY, 0);"
     code += "os.execv(sys.executable, [sys.executable, '-m', 'opelda', *sys.argv[1:]])"
@@ -161,8 +161,8 @@ def test_a_terminal_that_is_closed(process, corpus_file, tmp_path):
     assert opelda.load(tmp_path / "m").n_batch_iter_ > 0
 
 
-def test_what_was_ignored_from_the_start_stays_so(corpus_file, tmp_path):
-    """As by nohup: a terminal that closes does not end it."""
+def test_inherited_ignored_signals_stay_ignored(corpus_file, tmp_path):
+    """As with nohup: a closed terminal does not end the command."""
     code = f"trap '' HUP; exec {sys.executable} -m opelda fit {corpus_file} -k 3 --passes 400 -v"
     running = subprocess.Popen(
         ["bash", "-c", code], cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE

@@ -1,21 +1,19 @@
-"""Sources are files: folders, patterns and pipes are read, never taken for texts."""
+"""Sources are files: folders, patterns and pipes, never texts."""
 
 import json
 import os
-import shlex
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 from scipy import sparse
 
 import opelda
+from tests.cases import cases
 
 
 @pytest.fixture
 def split(tmp_path, texts):
-    """The collection in three files, and in two folders."""
+    """Write the corpus to three files, and to two folders."""
     for number in range(3):
         part = "\n".join(texts[number::3]) + "\n"
         (tmp_path / f"d{number + 1}.txt").write_text(part)
@@ -31,13 +29,13 @@ def documents(done):
     return json.loads(done.out)["documents"]
 
 
-def test_several_folders(cli, split, model_file):
+def test_several_folders_are_one_corpus(cli, split, model_file):
     assert documents(cli("fit", "fa", "fb", "-k", 2, "--json")) == 60
     assert documents(cli("evaluate", model_file, "fa", "fb", "--json")) == 60
     assert cli("transform", model_file, "fa", "fb").out.count("\n") == 60
 
 
-def test_the_columns_that_are_read_are_named(cli, tmp_path):
+def test_text_columns_are_reported(cli, tmp_path):
     rows = "1,tea cup,on tea,2001,x\n2,pot of tea,on pots,2002,y\n"
     for name in ("a.csv", "b.csv"):
         (tmp_path / name).write_text(f"id,Body,summary,date,author\n{rows * 10}")
@@ -57,7 +55,7 @@ def test_the_columns_that_are_read_are_named(cli, tmp_path):
     assert json.loads(cli("info", "t.txt", "--json").out)["columns"] is None
 
 
-def test_several_patterns(cli, split, model_file):
+def test_several_patterns_are_one_corpus(cli, split, model_file):
     assert documents(cli("fit", "d[12].txt", "d3*", "-k", 2, "--json")) == 240
     assert documents(cli("fit", "d1.txt", "d[23].txt", "-k", 2, "--json")) == 240
     assert cli("transform", model_file, "d[12].txt", "d3*").out.count("\n") == 240
@@ -66,27 +64,28 @@ def test_several_patterns(cli, split, model_file):
 
 
 @pytest.mark.skipif(not os.path.isdir("/dev/fd"), reason="pipes have no names here")
-def test_pipes_with_names(split, model_file):
-    opelda_ = f"{shlex.quote(sys.executable)} -m opelda"
-    for command in (
-        f"{opelda_} fit <(cat d1.txt) <(cat d2.txt) -k 2 --json",
-        f"{opelda_} evaluate {shlex.quote(str(model_file))} <(cat d1.txt) <(cat d2.txt) --json",
-    ):
-        done = subprocess.run(
-            ["bash", "-c", command], cwd=split, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, done.stderr
-        assert json.loads(done.stdout)["documents"] == 160
+def test_process_substitution(cli, split, model_file):
+    """As in `opelda fit <(cat d1.txt) <(cat d2.txt)`."""
+    for command in (("fit", "-k", 2), ("evaluate", model_file)):
+        ends = []
+        for name in ("d1.txt", "d2.txt"):  # a pipe holds 64 KiB, each file has 8 KiB
+            reading, writing = os.pipe()
+            os.write(writing, (split / name).read_bytes())
+            os.close(writing)
+            ends.append(reading)
+        assert documents(cli(*command, *(f"/dev/fd/{end}" for end in ends), "--json")) == 160
+        for end in ends:
+            os.close(end)
 
 
-def test_a_file_that_is_called_like_a_pattern(cli, split):
+def test_file_named_like_a_pattern_is_read(cli, split):
     (split / "d[1].txt").write_text("star galaxy\n" * 60)
     done = cli("fit", "d[1].txt", "-k", 2, "--json", "--max-df", "1.0")
     assert documents(done) == 60
 
 
-@pytest.mark.parametrize("sources", [["d1.txt", "d2.txt"], ["fa", "fb"], ["d*.txt"], ["-"]])
-def test_only_one_thing_can_be_followed(cli, split, sources):
+@cases("sources", [["d1.txt", "d2.txt"], ["fa", "fb"], ["d*.txt"], ["-"]])
+def test_only_one_source_can_be_followed(cli, split, sources):
     done = cli("stream", *sources, "--follow", "--checkpoint", "c")
     assert done.code == 2
     assert done.err.startswith("opelda: --follow takes one file or one folder")
@@ -101,9 +100,7 @@ def numbered(n_words):
 
 @pytest.mark.parametrize("more", [-1, 1])
 @pytest.mark.parametrize("command", ["transform", "evaluate", "continue", "valid"])
-def test_other_columns_are_neither_cut_nor_filled_up(
-    cli, model_file, corpus_file, command, more, tmp_path
-):
+def test_mismatched_columns_are_rejected(cli, model_file, corpus_file, command, more, tmp_path):
     n_words = opelda.load(model_file).n_features_in_
     (tmp_path / "m.opelda").write_bytes(model_file.read_bytes())
     commands = {
@@ -123,7 +120,7 @@ def test_other_columns_are_neither_cut_nor_filled_up(
     assert done.code == 0, done.err
 
 
-def test_a_format_that_does_not_say_how_many_words_there_are(cli, model_file, tmp_path):
+def test_ldac_width_may_be_smaller_than_the_model(cli, model_file, tmp_path):
     n_words = opelda.load(model_file).n_features_in_
     (tmp_path / "x.ldac").write_text("2 0:1 3:2\n" * 9)
     assert cli("transform", model_file, "x.ldac").code == 0
@@ -131,9 +128,9 @@ def test_a_format_that_does_not_say_how_many_words_there_are(cli, model_file, tm
     assert f"has {n_words + 1} columns" in cli("transform", model_file, "x.ldac").err
 
 
-def test_texts_for_a_model_without_words(cli, tmp_path, corpus_file):
+def test_model_without_words_rejects_texts(cli, tmp_path, corpus_file):
     opelda.save(opelda.OnlineOPE(2, random_state=0).fit(numbered(21)), tmp_path / "plain.opelda")
-    # as many columns as the texts have words: the number alone would not tell
+    # the texts have 21 words, too, so the number of columns fits
     for args in (
         ("transform", "plain.opelda", corpus_file),
         ("evaluate", "plain.opelda", corpus_file),
@@ -144,8 +141,8 @@ def test_texts_for_a_model_without_words(cli, tmp_path, corpus_file):
         assert "has numbered columns and no words" in done.err
 
 
-def test_a_model_reads_as_it_learned(cli, model_file, corpus_file, texts):
-    """What is scored is what `read` makes of the texts with the model's own words."""
+def test_evaluate_reads_with_the_vocabulary_of_the_model(cli, model_file, corpus_file, texts):
+    """Documents are counted like `read` with the vocabulary of the model."""
     from opelda.corpus import read
 
     found = json.loads(cli("evaluate", model_file, corpus_file, "--json").out)

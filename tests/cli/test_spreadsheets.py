@@ -1,4 +1,4 @@
-"""`opelda transform -o theta.xlsx`: what a reader of a spreadsheet sees."""
+"""`opelda transform -o theta.xlsx`: the cells of the spreadsheet."""
 
 import csv
 import io
@@ -31,7 +31,7 @@ HOSTILE = [
     "https://example.org", "{=1}",
 ]  # fmt: skip
 
-# what moves a cursor, turns text around, or is no part of XML
+# control characters, bidirectional controls, and characters that XML forbids
 CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufffe\uffff]")
 
 
@@ -53,7 +53,7 @@ def rows_of(name):
 
 
 def value_of(cell):
-    """Return what a cell holds; of escapes such as _x000D_ openpyxl leaves those of texts to us."""
+    """Return the value of a cell; openpyxl does not unescape _x000D_ in texts."""
     return unescape(cell.value) if isinstance(cell.value, str) else cell.value
 
 
@@ -80,7 +80,7 @@ def test_best_topics_come_first_with_their_labels(cli, folder, corpus_file, text
         assert [str(cell) for cell in row[10:]] == ["12", "0"]  # whole numbers
 
 
-def test_light_topics_and_empty_documents_are_left_empty(cli, folder):
+def test_light_topics_and_empty_documents_have_empty_cells(cli, folder):
     (folder / "t.txt").write_text("star galaxy " * 20 + "\nunheard of\n")
     for end in ("csv", "xlsx"):
         assert cli("transform", "m.opelda", "t.txt", "-o", f"t.{end}").code == 0
@@ -91,21 +91,21 @@ def test_light_topics_and_empty_documents_are_left_empty(cli, folder):
         assert second[10] == "0"
 
 
-def test_how_many_topics_and_certificates_are_asked_for(cli, folder, corpus_file):
+def test_top_and_certificate_choose_columns(cli, folder, corpus_file):
     options = ("--top", 1, "--certificate")
     assert cli("transform", "m.opelda", corpus_file, "-o", "t.xlsx", *options).code == 0
     header, *rows = rows_of("t.xlsx")
     assert header == [*COLUMNS[:4], "tokens", "unknown_tokens", "loss"]
     assert all(row[-1] >= 0 for row in rows)
     assert cli("transform", "m.opelda", corpus_file, "-o", "t.xlsx", "--top", 99).code == 0
-    assert rows_of("t.xlsx")[0] == COLUMNS  # there are three
+    assert rows_of("t.xlsx")[0] == COLUMNS  # all three topics
     assert cli("transform", "m.opelda", corpus_file, "--no-certificate").out.count("loss") == 0
     for option in ("--dense", "--sparse"):
         done = cli("transform", "m.opelda", corpus_file, "-o", "t.csv", option, "--top", 2)
         assert (done.code, "--top" in done.err) == (2, True)
 
 
-def test_machines_get_what_they_got(cli, folder, corpus_file):
+def test_dense_tables_have_one_column_per_topic(cli, folder, corpus_file):
     for end in ("csv", "xlsx"):
         assert cli("transform", "m.opelda", corpus_file, "-o", f"t.{end}", "--dense").code == 0
         assert rows_of(f"t.{end}")[0] == [
@@ -115,7 +115,7 @@ def test_machines_get_what_they_got(cli, folder, corpus_file):
 
 
 @pytest.mark.parametrize("end", ["csv", "tsv", "xlsx"])
-def test_no_name_does_any_harm(cli, folder, end):
+def test_hostile_names_are_plain_text(cli, folder, end):
     table = pl.DataFrame({"id": HOSTILE, "text": ["star"] * len(HOSTILE)})
     table.write_parquet(folder / "t.parquet")
     done = cli("transform", "m.opelda", "t.parquet", "--name-column", "id", "-o", f"t.{end}")
@@ -128,7 +128,7 @@ def test_no_name_does_any_harm(cli, folder, end):
         if end != "xlsx":
             assert not re.match(r"[=+\-@]", name)
         elif not CONTROL.search(original) and len(original) < 10_000:
-            assert name in (original, f"{original} ")  # a text, whatever it looks like
+            assert name in (original, f"{original} ")  # a string cell
     if end == "xlsx":
         assert "3 cells had more than 32,767 characters" in done.err
         sheet = openpyxl.load_workbook("t.xlsx").active
@@ -145,21 +145,21 @@ def test_no_name_does_any_harm(cli, folder, end):
 @example(" <r> </r>")
 @example("<r> _x005F_x000D_ & </r>")
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=50))
-def test_every_text_is_a_text_in_a_sheet(text):
+def test_every_text_is_a_string_cell(text):
     file = io.BytesIO()
     with Sheet(file) as sheet:
         sheet.add(pl.DataFrame({"document": [text], "weight 1": [0.25], "tokens": [3]}))
     cell, weight, tokens = openpyxl.load_workbook(file).active[2]
     found = value_of(cell) or ""
     assert not CONTROL.search(found)
-    if re.search("_x[0-9A-Fa-f]{4}_", text):  # not all of these does XlsxWriter escape
+    if re.search("_x[0-9A-Fa-f]{4}_", text):  # XlsxWriter escapes only some
         assert found.replace(r"\u005f", "_") in (text, f"{text} ")
     elif not CONTROL.search(text):
         assert found in (text, f"{text} ")
     assert (weight.value, weight.number_format, tokens.value) == (0.25, "0.0%", 3)
 
 
-def test_numbers_that_are_none_are_empty():
+def test_missing_and_infinite_numbers_are_empty_cells():
     file = io.BytesIO()
     values = [None, float("nan"), float("inf"), -0.5, 1e-30]
     with Sheet(file) as sheet:
@@ -178,7 +178,7 @@ def test_numbers_that_are_none_are_empty():
         ("MOST_COLUMNS", 6, ("--dense",), "6 columns at most"),
     ],
 )
-def test_what_a_sheet_cannot_hold_is_one_sentence(
+def test_oversized_sheet_is_one_error(
     cli, folder, corpus_file, monkeypatch, limit, value, options, said
 ):
     monkeypatch.setattr(_tables, limit, value)
@@ -191,12 +191,12 @@ def test_what_a_sheet_cannot_hold_is_one_sentence(
     assert {path.name for path in folder.iterdir()} == {"m.opelda", "t.xlsx"}
 
 
-def test_a_sheet_takes_the_last_row_it_can(cli, folder, corpus_file, monkeypatch):
+def test_sheet_may_have_the_maximum_number_of_rows(cli, folder, corpus_file, monkeypatch):
     monkeypatch.setattr(_tables, "MOST_ROWS", 241)
     assert cli("transform", "m.opelda", corpus_file, "-o", "t.xlsx").code == 0
 
 
-def test_it_is_not_compressed_twice(cli, folder, corpus_file):
+def test_compressed_xlsx_is_rejected(cli, folder, corpus_file):
     done = cli("transform", "m.opelda", corpus_file, "-o", "t.xlsx.gz")
     assert done.code == 2
     assert ".xlsx" in done.err
@@ -205,7 +205,7 @@ def test_it_is_not_compressed_twice(cli, folder, corpus_file):
 @given(
     st.integers(1, 6), st.integers(1, 9), st.integers(1, 20), st.floats(0, 1), st.integers(0, 99)
 )
-def test_best_topics_are_a_sort(n_topics, n, n_docs, least, seed):
+def test_best_topics_match_a_sort(n_topics, n, n_docs, least, seed):
     theta = np.random.default_rng(seed).dirichlet(np.ones(n_topics), n_docs).astype(np.float32)
     facts = pl.DataFrame({"document": range(n_docs), "tokens": [1.0] * n_docs})
     labels = [f"={k}" for k in range(n_topics)]

@@ -1,4 +1,4 @@
-"""`opelda stream` on a pipe, killed again and again: the same bytes, in flat memory."""
+"""`opelda stream` on a pipe, killed repeatedly: identical bytes, constant memory."""
 
 import random
 import subprocess
@@ -43,13 +43,13 @@ class Run:
         self.writer.wait()
 
     def peak(self):
-        """Return the most memory it had, in kB; 0 if it is over."""
+        """Return the peak memory in kB; 0 after the end."""
         status = Path(f"/proc/{self.reader.pid}/status").read_text()
         return int((status.partition("VmHWM:")[2].split() or [0])[0])
 
 
 def changes(path, run, n):
-    """Wait until a checkpoint was written so many times, or the run is over."""
+    """Wait until a checkpoint was written n times, or the run has ended."""
     before, left = None, n
     while left and run.reader.poll() is None:
         now = path.stat().st_mtime_ns if path.exists() else None
@@ -79,12 +79,12 @@ def check(tmp_path, n_lines, n_kills, seed=0):
     return peaks
 
 
-def test_killed_and_resumed(tmp_path):
+def test_killed_stream_resumes_with_identical_bytes(tmp_path):
     check(tmp_path, 30_000, 2)
 
 
 @pytest.mark.heavy
-def test_three_million_lines_killed_ten_times(tmp_path):
+def test_three_million_lines_with_ten_kills(tmp_path):
     peaks = check(tmp_path, 3_000_000, 10)
     if peaks:
         third = peaks[len(peaks) // 3]

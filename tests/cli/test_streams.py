@@ -1,6 +1,8 @@
-"""`opelda stream`: the same bytes whether it was stopped or not."""
+"""`opelda stream`: a stopped stream resumes with identical bytes."""
 
 import json
+import os
+import sys
 
 import pytest
 
@@ -20,7 +22,7 @@ def piped(cli, texts):
     return run
 
 
-def test_from_standard_input(piped, tmp_path):
+def test_stream_from_stdin(piped, tmp_path):
     done = piped("c", "-k", 3, "--batch-size", 20, "-o", "m.opelda", "--summary-every", 100)
     assert done.code == 0
     assert done.err.count("topic  weight") == 3  # after the first update, 100 and 200 documents
@@ -33,14 +35,14 @@ def test_from_standard_input(piped, tmp_path):
     assert model.vocabulary_.max_features == 100_000
 
 
-def test_stopped_and_begun_again_is_as_if_never_stopped(piped, texts, tmp_path):
+def test_stopped_stream_resumes_with_identical_bytes(piped, texts, tmp_path):
     assert piped("whole", *OPTIONS).code == 0
     for end in (60, 100, 240):
         assert piped("parts", *OPTIONS, lines=texts[:end]).code == 0
     assert (tmp_path / "parts" / FILE).read_bytes() == (tmp_path / "whole" / FILE).read_bytes()
 
 
-def test_going_on_needs_no_options_again(piped, texts):
+def test_resumed_stream_keeps_its_options(piped, texts):
     piped("c", *OPTIONS, "--stem", "english", "--learner", "streaming-ope", lines=texts[:100])
     done = piped("c")
     assert done.code == 0
@@ -51,9 +53,10 @@ def test_going_on_needs_no_options_again(piped, texts):
     assert model.vocabulary_.tokenizer.stem == "english"
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
+def test_resuming_with_other_options_is_rejected(piped, texts, tmp_path):
+    piped("c", *OPTIONS, lines=texts[:100])
+    before = (tmp_path / "c" / FILE).read_bytes()
+    for options, said in (
         (("-k", 4), "with --topics 3"),
         (("--learner", "ml-ope"), "without --learner"),
         (("--preset", "fast"), "with --preset best"),
@@ -65,19 +68,15 @@ def test_going_on_needs_no_options_again(piped, texts):
         (("--batch-size", 30), "with --batch-size 20"),
         (("--eta", 0.5), "without --eta"),
         (("--alpha", 0.5), "without --alpha"),
-    ],
-)
-def test_going_on_with_other_options_is_refused(piped, texts, options, said, tmp_path):
-    piped("c", *OPTIONS, lines=texts[:100])
-    before = (tmp_path / "c" / FILE).read_bytes()
-    done = piped("c", *options)
-    assert done.code == 2
-    assert said in done.err
-    assert (tmp_path / "c" / FILE).read_bytes() == before
+    ):
+        done = piped("c", *options)
+        assert done.code == 2, options
+        assert said in done.err, options
+        assert (tmp_path / "c" / FILE).read_bytes() == before, options
 
 
-def test_going_on_with_the_same_options_is_no_matter(piped, texts):
-    """Also with those that the preset had chosen."""
+def test_resuming_with_the_same_options_is_accepted(piped, texts):
+    """Including the options that the preset chose."""
     piped("c", *OPTIONS, lines=texts[:100])
     given = ("--preset", "best", "--iterations", 20, "--seed", 0)
     done = piped("c", *OPTIONS, *given, "--transform-method", "same", "--json")
@@ -86,7 +85,7 @@ def test_going_on_with_the_same_options_is_no_matter(piped, texts):
 
 
 @pytest.mark.parametrize("options", [("--preset", "fast"), ("--learner", "ml-ope"), ()])
-def test_a_stream_is_learned_as_the_library_would(piped, options, tmp_path, texts):
+def test_stream_gives_the_topics_of_the_library(piped, options, tmp_path, texts):
     assert piped("c", "-k", 3, *options, "-q").code == 0
     ours = opelda.load(f"c/{FILE}")
     make = {"--preset": opelda.TopicModel(3, preset="fast"), "--learner": opelda.MLOPE(3)}
@@ -98,34 +97,43 @@ def test_a_stream_is_learned_as_the_library_would(piped, options, tmp_path, text
     assert ours.vocabulary_.words == theirs.vocabulary_.words
 
 
-def test_standard_input_may_go_on_where_it_stopped(piped, texts):
+def test_stdin_may_continue_after_the_last_line(piped, texts):
     piped("c", *OPTIONS, lines=texts[:100])
     done = piped("c", "--json", lines=texts[100:])
     assert json.loads(done.out)["documents"] == 240
     assert "standard input is not what was read before: all of it is new" in done.err
 
 
-def test_the_last_lines_of_standard_input_may_come_again(piped, texts):
+def test_stdin_may_repeat_the_last_lines(piped, texts):
     piped("c", *OPTIONS, lines=texts[:100])
     done = piped("c", "--json", lines=texts[90:])
     assert json.loads(done.out)["documents"] == 240
     assert "standard input begins with the last 10 lines that were read before" in done.err
 
 
-def test_what_came_before_a_bad_line_is_committed(process, texts, tmp_path):
+def test_documents_before_a_bad_line_are_committed(cli, texts, tmp_path, monkeypatch):
+    """Stdin is a system pipe, whose lines come once."""
+
+    def piped(text, *more):
+        reading, writing = os.pipe()  # holds 64 KiB
+        os.write(writing, text.encode())
+        os.close(writing)
+        with open(reading) as pipe:
+            monkeypatch.setattr(sys, "stdin", pipe)
+            return cli("stream", "-", "--checkpoint", "c", *OPTIONS[:4], "--every", 100, *more)
+
     records = [json.dumps({"text": text}) for text in texts[:50]]
-    command = ("stream", "-", "--checkpoint", "c", *OPTIONS[:4], "--every", 100)
-    done = process(*command, input="\n".join([*records, "bad"]), stdin=None)
-    assert done.returncode == 2
-    assert "c holds what was learned from 50 documents" in done.stderr
-    assert "line 51 is not JSON" in done.stderr
+    done = piped("\n".join([*records, "bad"]))
+    assert done.code == 2
+    assert "c holds what was learned from 50 documents" in done.err
+    assert "line 51 is not JSON" in done.err
     assert opelda.load(tmp_path / "c" / FILE).n_docs_seen_ == 50
-    done = process(*command, "--json", input="\n".join(records) + "\n" + records[0], stdin=None)
-    assert json.loads(done.stdout)["documents"] == 51
-    assert "standard input begins as before: the first 50 lines were read already" in done.stderr
+    done = piped("\n".join(records) + "\n" + records[0], "--json")
+    assert json.loads(done.out)["documents"] == 51
+    assert "standard input begins as before: the first 50 lines were read already" in done.err
 
 
-def test_a_rotated_log_is_told_of(cli, texts, tmp_path):
+def test_rotated_log_is_reported(cli, texts, tmp_path):
     log = tmp_path / "log"
     log.write_text("\n".join(texts[:100]) + "\n")
     cli("stream", log, "--checkpoint", "c", *OPTIONS, "--limit", 60)
@@ -140,7 +148,7 @@ def test_a_rotated_log_is_told_of(cli, texts, tmp_path):
     assert "which is not beside it: all of it is new" in done.err
 
 
-def test_texts_are_made_into_words_as_by_fit(cli, piped, corpus_file):
+def test_stream_tokenizes_like_fit(cli, piped, corpus_file):
     piped("c", *OPTIONS)
     cli("fit", corpus_file, "-k", 3, "-o", "m.opelda", "--preset", "fast", "-q")
     streamed, fitted = (opelda.load(path).vocabulary_ for path in (f"c/{FILE}", "m.opelda"))
@@ -149,26 +157,26 @@ def test_texts_are_made_into_words_as_by_fit(cli, piped, corpus_file):
     assert "the" not in streamed
 
 
-def test_a_file_goes_on_after_the_place_reached(cli, corpus_file):
+def test_file_resumes_after_the_limit(cli, corpus_file):
     first = cli("stream", corpus_file, "--checkpoint", "c", *OPTIONS, "--limit", 100, "--json")
     assert json.loads(first.out)["documents"] == 100
     found = json.loads(cli("stream", corpus_file, "--checkpoint", "c", "--json").out)
     assert (found["documents"], found["stopped"], found["model"]) == (240, False, None)
 
 
-def test_a_checkpoint_is_a_model(cli, piped):
+def test_checkpoint_is_a_model(cli, piped):
     piped("c", *OPTIONS)
     assert json.loads(cli("info", "c", "--json").out)["documents_seen"] == 240
     assert len(cli("topics", "c").out.splitlines()) == 4
 
 
-def test_nothing_to_learn_from(piped):
+def test_empty_input_is_an_error(piped):
     done = piped("c", lines=[])
     assert done.code == 2
     assert done.err.count("\n") == 1
 
 
-def test_words_wait_for_as_many_documents_as_asked_for(piped, texts):
+def test_words_need_min_df_documents(piped, texts):
     lines = [f"{text} rare{i % 30} more{i % 20}" for i, text in enumerate(texts)]  # 8 and 12
     assert piped("one", *OPTIONS, "--min-df", 1, lines=lines).code == 0
     assert piped("nine", *OPTIONS, "--min-df", 9, lines=lines).code == 0

@@ -1,4 +1,4 @@
-"""Texts straight from the web: what becomes words, what is added to stop words, what is named."""
+"""Web texts: markup, additional stop words and reported markup words."""
 
 import pytest
 
@@ -24,7 +24,7 @@ def fitted(cli, tmp_path):
     return fit
 
 
-def test_mark_up_becomes_words_where_it_is_asked_for(fitted):
+def test_keep_markup_makes_words_of_markup(fitted):
     done, words = fitted("--stop-words", "none")
     assert set(words) == {"cats", "dogs", "the"}
     assert "mark-up" not in done.err
@@ -40,14 +40,14 @@ def test_mark_up_becomes_words_where_it_is_asked_for(fitted):
     ("given", "expected"),
     [
         ("en+more.txt", {"dogs"}),
-        ("+more.txt", {"dogs"}),  # the language found is English
+        ("+more.txt", {"dogs"}),  # the detected language is English
         ("none+more.txt", {"dogs", "the"}),
         ("none+more.txt+other.txt", set()),
         ("other.txt+more.txt", set()),
         ("other.txt", {"cats"}),
     ],
 )
-def test_files_are_added_to_stop_words(fitted, cli, given, expected, tmp_path):
+def test_files_extend_stop_words(fitted, cli, given, expected, tmp_path):
     (tmp_path / "t.txt").write_text(TWEET * 60 + "and what is this to you or me, birds?\n")
     _, words = fitted("--stop-words", given)
     assert set(words) & {"cats", "dogs", "the"} == expected
@@ -56,7 +56,7 @@ def test_files_are_added_to_stop_words(fitted, cli, given, expected, tmp_path):
     assert Tokenizer.from_dict(words.tokenizer.to_dict()) == words.tokenizer
 
 
-def test_a_file_that_is_not_there_is_named(cli, tmp_path):
+def test_missing_stop_word_file_is_named(cli, tmp_path):
     (tmp_path / "t.txt").write_text(TWEET)
     done = cli("fit", "t.txt", "--stop-words", "en+gone.txt")
     assert done.code == 2
@@ -65,12 +65,12 @@ def test_a_file_that_is_not_there_is_named(cli, tmp_path):
     assert done.code == 2
 
 
-def test_a_name_with_a_plus_is_a_file(fitted, tmp_path):
+def test_file_name_with_a_plus(fitted, tmp_path):
     (tmp_path / "c++.txt").write_text("cats\n")
     assert set(fitted("--stop-words", "c++.txt")[1]) == {"dogs", "the"}
 
 
-def test_no_output_goes_on_a_file_that_is_added(cli, tmp_path):
+def test_stop_word_file_is_not_overwritten(cli, tmp_path):
     (tmp_path / "t.txt").write_text(TWEET)
     (tmp_path / "stop.mtx").write_text("cats\n")
     done = cli("convert", "t.txt", "stop.mtx", "--stop-words", "en+stop.mtx")
@@ -79,7 +79,7 @@ def test_no_output_goes_on_a_file_that_is_added(cli, tmp_path):
     assert (tmp_path / "stop.mtx").read_text() == "cats\n"
 
 
-def test_info_and_streams_name_debris_too(cli, tmp_path):
+def test_info_and_stream_report_markup_words(cli, tmp_path):
     (tmp_path / "t.txt").write_text("galaxies colspan stars br br\nplanets of stars br\n" * 600)
     line = "these look like mark-up: br, colspan; leave them out with --stop-words +FILE."
     assert line in cli("info", "t.txt").err
@@ -88,8 +88,8 @@ def test_info_and_streams_name_debris_too(cli, tmp_path):
     assert done.err.count(line) == 1, done.err
 
 
-def test_a_stream_that_was_begun_with_mark_up_goes_on_with_it(cli, tmp_path):
-    """As one does that was begun by a version that knew no other way."""
+def test_resumed_stream_keeps_markup(cli, tmp_path):
+    """Like a stream of a version without the option."""
     (tmp_path / "t.txt").write_text(TWEET * 60)
     command = ("stream", "t.txt", "--checkpoint", "state", "-k", 2, "--preset", "fast")
     assert cli(*command, "--stop-words", "en", "--keep-markup").code == 0
@@ -102,18 +102,18 @@ def test_a_stream_that_was_begun_with_mark_up_goes_on_with_it(cli, tmp_path):
 
 
 @pytest.mark.parametrize(("words", "named"), [("div", ""), ("nbsp", "nbsp"), ("div td", "div, td")])
-def test_a_word_that_is_not_always_mark_up_is_not_named_alone(cli, tmp_path, words, named):
+def test_ambiguous_markup_word_alone_is_not_reported(cli, tmp_path, words, named):
     (tmp_path / "t.txt").write_text(f"the {words} of the company is up\n" * 20)
     said = cli("info", "t.txt").err
     assert (f"mark-up: {named};" in said) if named else ("mark-up" not in said)
 
 
-def test_a_rare_word_is_not_named(cli, tmp_path):
+def test_rare_markup_word_is_not_reported(cli, tmp_path):
     (tmp_path / "t.txt").write_text("galaxies of stars\n" * 500 + "br\n" * 4)
     assert "mark-up" not in cli("info", "t.txt").err
 
 
-def test_phrases_are_words_where_they_are_asked_for(cli, tmp_path):
+def test_phrases_option_joins_phrases(cli, tmp_path):
     lines = [f"word{n % 7} word{n % 5} health care word{n % 3}" for n in range(200)]
     (tmp_path / "t.txt").write_text("\n".join(lines))
     for command in ("fit t.txt -o m", "stream t.txt --checkpoint m2 --batch-size 100 --min-df 1"):
@@ -127,7 +127,7 @@ def test_phrases_are_words_where_they_are_asked_for(cli, tmp_path):
     assert cli("fit", "t.txt", "--phrases", "--ngrams", 2).code == 2
 
 
-def test_the_language_of_stop_words_is_said(cli, tmp_path, monkeypatch):
+def test_detected_language_is_reported(cli, tmp_path, monkeypatch):
     (tmp_path / "t.txt").write_text("Der Hund und die Katze sind nicht da, das Haus auch\n" * 60)
     fit = ("fit", "t.txt", "-k", 2, *BOUNDS)
     assert "words (German stop words left out): 2 topics" in cli(*fit).err

@@ -1,14 +1,14 @@
-"""Messages speak of options, and leave the user's own names alone."""
+"""Messages name options instead of parameters, and keep the user's names."""
 
 import re
 from pathlib import Path
 
-import pytest
 import typer
 
 from opelda.cli import app
 from opelda.cli._exit import OPTIONS, as_option, sentence
 from opelda.errors import EngineError, InputError, ModelFileError
+from tests.cases import cases
 
 TRANSFORMS = ("transform", "evaluate", "serve", "report")  # commands with --max-loss
 
@@ -17,20 +17,20 @@ def commands():
     return typer.main.get_command(app).commands.values()
 
 
-def test_the_options_exist():
+def test_all_mapped_options_exist():
     known = {opt for command in commands() for param in command.params for opt in param.opts}
     known |= {opt for command in commands() for p in command.params for opt in p.secondary_opts}
     assert set(OPTIONS.values()) <= known
 
 
-def test_a_parameter_has_one_option_in_all_commands():
+def test_parameter_has_one_option_in_all_commands():
     for command in commands():
         for param in command.params:
             if param.param_type_name == "option" and param.name != "help":
                 assert OPTIONS[param.name] in param.opts
 
 
-@pytest.mark.parametrize(
+@cases(
     ("name", "option"),
     [
         ("min_df", "--min-df"),
@@ -46,7 +46,7 @@ def test_a_parameter_has_one_option_in_all_commands():
         ("every", "--every"),
     ],
 )
-def test_a_parameter_is_an_option(name, option):
+def test_messages_name_options_for_parameters(name, option):
     assert sentence(InputError("must be 1, got 2.", name)) == f"{option} must be 1, got 2."
     advice = InputError(f"Odd; give {{{name}}}.", None, **{name: "a b"})
     assert sentence(advice) == f"Odd; give {option} a b."
@@ -54,18 +54,18 @@ def test_a_parameter_is_an_option(name, option):
     assert sentence(plain) == f"Odd; give {option}."
 
 
-def test_other_parameters_keep_their_names():
+def test_other_parameters_are_unchanged():
     assert as_option("y") == "y"
     assert sentence(InputError("must hold counts.", "X")) == "X must hold counts."
 
 
-@pytest.mark.parametrize("kind", [InputError, ModelFileError, EngineError])
-def test_nothing_else_is_changed(kind):
+@cases("kind", [InputError, ModelFileError, EngineError])
+def test_names_of_the_user_are_unchanged(kind):
     said = "min_df_data.txt has min_df=3 and 'the n_iter'; look at it."
     assert sentence(kind(said)) == said
 
 
-@pytest.mark.parametrize(
+@cases(
     ("args", "said"),
     [
         (("--alpha", "-1"), "--alpha must be positive"),
@@ -77,13 +77,13 @@ def test_nothing_else_is_changed(kind):
         (("--seed", "4294967296"), "--seed must be"),
     ],
 )
-def test_in_commands(cli, corpus_file, args, said):
+def test_command_errors_name_options(cli, corpus_file, args, said):
     done = cli("fit", corpus_file, "-k", 2, *args)
     assert done.code == 2
     assert said in done.err.splitlines()[-1]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("loss", "said"),
     [
         ("abc", "--max-loss must be 0.01 or 0.0001/token, say, not 'abc'"),
@@ -91,14 +91,14 @@ def test_in_commands(cli, corpus_file, args, said):
         ("-1", "--max-loss must be"),
     ],
 )
-def test_losses_that_cannot_be(cli, corpus_file, model_file, loss, said):
+def test_invalid_max_loss_is_rejected(cli, corpus_file, model_file, loss, said):
     done = cli("transform", model_file, corpus_file, "--max-loss", loss)
     assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
     assert said in done.err
     assert cli("transform", model_file, corpus_file, "--max-loss", "0.001/token").code == 0
 
 
-def test_the_guarantee_is_of_the_likelihood(cli):
+def test_guarantee_is_stated_for_the_likelihood(cli):
     """`max_loss` bounds the likelihood of the observed words; such mixtures may predict worse."""
     root = Path(__file__).parents[2]
     said = [path for folder in ("src", "docs", "page/src") for path in (root / folder).rglob("*")]
@@ -112,7 +112,7 @@ def test_the_guarantee_is_of_the_likelihood(cli):
         assert "short texts" in " ".join(re.sub("[│\\s]+", " ", text).split())
 
 
-def test_what_cannot_be_read(cli, tmp_path):
+def test_reading_errors_name_options(cli, tmp_path):
     (tmp_path / "min_df_data.txt").write_bytes("caf\xe9\n".encode("latin-1") * 9)
     (tmp_path / "t.jsonl").write_text('{"a": "x y", "b": "z"}\n' * 9)
     (tmp_path / "odd.bin").write_bytes(b"\0\1\2" * 99)

@@ -1,4 +1,4 @@
-"""Commands killed at every call by which they write, and at random: whole files, nothing lost."""
+"""Commands killed at every writing system call, and randomly: complete files, no loss."""
 
 import random
 
@@ -18,19 +18,19 @@ from tests.cli.disturbed import (
 )
 from tests.cli.forking import KILLED
 
-# before each call that changes something, and half way through each write
+# before each changing call, and halfway through each write
 STRIKES = {"before": (CREATE | WRITE | SYNC | RENAME | REMOVE, KILL), "within": (WRITE, TEAR)}
 
 
 def check(case, where):
-    """Look at what a kill left; run the command again, if need be, and look at that."""
+    """Check the files after a kill; run the command again if needed, and check its files."""
     found = case.finished()
     documents = {name for name in case.before if not name.endswith(".vocab")}
     assert documents <= set(found), where
     if case.name == "stream":
         for name in found:
             opelda.load(case.out / name)
-    else:  # never documents with the words of others
+    else:  # documents never get the vocabulary of other documents
         assert found.items() <= case.before.items() or found.items() <= case.after.items(), where
     if found != case.after:
         case.succeed()
@@ -38,7 +38,7 @@ def check(case, where):
 
 
 def strike(case, when, n):
-    """Kill the command at its n-th call and look; return whether there was one."""
+    """Kill the command at its n-th call and check; return whether the call happened."""
     kinds, action = STRIKES[when]
     case.restore()
     status, _, calls = case.run(kinds, n, action, 0, False)
@@ -50,7 +50,7 @@ def strike(case, when, n):
 
 
 @pytest.mark.parametrize("name", ["stream", "convert to mm"])
-def test_killed_at_some_calls(faulty_server, tmp_path, name):
+def test_command_killed_at_some_system_calls(faulty_server, tmp_path, name):
     case, chance = Case(faulty_server, tmp_path, name, replaces=True), random.Random(name)
     assert strike(case, "within", 1)
     for _ in range(3):
@@ -59,7 +59,7 @@ def test_killed_at_some_calls(faulty_server, tmp_path, name):
 
 @pytest.mark.heavy
 @pytest.mark.parametrize(("name", "replaces"), ROWS)
-def test_killed_at_every_call(faulty_server, tmp_path, name, replaces):
+def test_command_killed_at_every_system_call(faulty_server, tmp_path, name, replaces):
     case, n_kills = Case(faulty_server, tmp_path, name, replaces), 0
     for when in STRIKES:
         n = 1
@@ -78,12 +78,12 @@ def killed_at_random(case, n_kills, chance):
         if status == KILLED:
             n_killed += 1
             check(case, f"{case.name} after {seconds} s")
-        else:  # most are killed, however busy the machine was at first
+        else:  # most runs are killed, even if the first run was slow
             duration = min(duration, seconds)
 
 
 @pytest.mark.heavy
 @pytest.mark.parametrize(("name", "replaces"), ROWS)
-def test_killed_at_random(faulty_server, tmp_path, name, replaces):
+def test_command_killed_at_random(faulty_server, tmp_path, name, replaces):
     case = Case(faulty_server, tmp_path, name, replaces)
     killed_at_random(case, 20, random.Random(f"{name} {replaces}"))

@@ -1,4 +1,4 @@
-"""Outputs: no command destroys what it reads, none loses what was learned for want of a place."""
+"""Outputs: commands never overwrite their inputs, and save a model elsewhere if needed."""
 
 import json
 import os
@@ -12,12 +12,13 @@ from scipy import sparse
 
 import opelda
 from opelda.corpus import read
+from tests.cases import cases
 
 TEXTS = "star galaxy orbit\nbread flour oven\n" * 20
 
 
 def content(folder):
-    """Return what lies in a folder; links as what they point to."""
+    """Return the files of a folder, and the targets of links."""
     return {
         str(path.relative_to(folder)): os.readlink(path) if path.is_symlink() else path.read_bytes()
         for path in folder.rglob("*")
@@ -27,7 +28,7 @@ def content(folder):
 
 @pytest.fixture
 def folder(tmp_path, model_file):
-    """Files whose names invite mistakes."""
+    """Files with misleading names."""
     for name in ("t.txt", "vocab.x.txt", "b.npz.vocab", "plain.txt", "d/a.txt", "d/in/b.csv"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(TEXTS)
@@ -42,36 +43,36 @@ def folder(tmp_path, model_file):
 
 
 DESTRUCTIVE = {
-    "the vocabulary is the source": "convert vocab.x.txt docword.x.txt --format lines",
-    "so it is of a matrix": "convert b.npz.vocab b.npz --format lines",
-    "by a link": "convert t.txt linked.mtx",
-    "the source's vocabulary": "convert docword.y.txt docword.y.txt.gz",
-    "the words of the columns": "convert docword.y.txt w.mtx --column-words w.mtx.vocab",
-    "the stop words": "convert t.txt stop.txt --to mm --stop-words stop.txt",
-    "the table on the stop words": "convert t.txt stop.csv --to mm --stop-words ./stop.csv",
-    "a vocabulary made by hand": "convert t.txt mine.mtx",
-    "a vocabulary for two": "convert t.txt plain.txt.gz --to mm",
-    "a document": "convert d d/a.txt --to mm",
-    "a document to come": "convert d d/new.txt --to mm",
-    "a document behind a link": "convert d plain.txt --to mm",
-    "a folder by a link": "transform m.opelda e -o d/b.csv",
-    "a table among documents": "transform m.opelda d -o d/b.csv",
-    "deep in the folder": "transform m.opelda d -o d/in/b.csv",
-    "the same folder": "transform m.opelda . -o b.csv",
-    "a pattern's": "transform m.opelda d/in/*.csv -o d/in/b.csv",
-    "what a pattern would match": "transform m.opelda d/in/*.csv -o d/in/c.csv",
-    "at any depth": "transform m.opelda d/**/*.csv -o d/c.csv",
-    "one of a list": "transform m.opelda t.txt plain.txt d/in/b.csv -o d/in/b.csv",
-    "the model": "transform m.opelda t.txt -o m.csv",
-    "a model among documents": "fit d -k 2 -o d/m.opelda",
-    "a checkpoint among documents": "stream d -k 2 --checkpoint d/state",
+    "vocabulary on the source": "convert vocab.x.txt docword.x.txt --format lines",
+    "vocabulary of a matrix on the source": "convert b.npz.vocab b.npz --format lines",
+    "vocabulary on a link to the source": "convert t.txt linked.mtx",
+    "vocabulary of the source": "convert docword.y.txt docword.y.txt.gz",
+    "column words": "convert docword.y.txt w.mtx --column-words w.mtx.vocab",
+    "stop words": "convert t.txt stop.txt --to mm --stop-words stop.txt",
+    "stop words in a table": "convert t.txt stop.csv --to mm --stop-words ./stop.csv",
+    "unrelated vocabulary": "convert t.txt mine.mtx",
+    "vocabulary of another file": "convert t.txt plain.txt.gz --to mm",
+    "document": "convert d d/a.txt --to mm",
+    "new document in the folder": "convert d d/new.txt --to mm",
+    "linked document": "convert d plain.txt --to mm",
+    "document in a linked folder": "transform m.opelda e -o d/b.csv",
+    "table in the folder": "transform m.opelda d -o d/b.csv",
+    "table in a nested folder": "transform m.opelda d -o d/in/b.csv",
+    "table in the current folder": "transform m.opelda . -o b.csv",
+    "file that matches the pattern": "transform m.opelda d/in/*.csv -o d/in/b.csv",
+    "new file that matches the pattern": "transform m.opelda d/in/*.csv -o d/in/c.csv",
+    "new file that matches a recursive pattern": "transform m.opelda d/**/*.csv -o d/c.csv",
+    "one of several sources": "transform m.opelda t.txt plain.txt d/in/b.csv -o d/in/b.csv",
+    "model": "transform m.opelda t.txt -o m.csv",
+    "model in the folder": "fit d -k 2 -o d/m.opelda",
+    "checkpoint in the folder": "stream d -k 2 --checkpoint d/state",
 }
 
 
-@pytest.mark.parametrize("name", DESTRUCTIVE)
-def test_nothing_that_is_read_is_written_on(cli, folder, name):
+@cases("name", DESTRUCTIVE)
+def test_inputs_are_never_overwritten(cli, folder, name):
     (folder / "stop.csv").write_text("star\n")
-    if name == "the model":
+    if name == "model":
         (folder / "m.csv").symlink_to("m.opelda")
     before = content(folder)
     done = cli(*DESTRUCTIVE[name].split(), "-q")
@@ -81,38 +82,38 @@ def test_nothing_that_is_read_is_written_on(cli, folder, name):
 
 
 HARMLESS = {
-    "beside the folder": "transform m.opelda d -o b.csv",
-    "hidden in the folder": "transform m.opelda d -o d/.b.csv",
-    "what a pattern does not match": "transform m.opelda d/*.txt -o d/theta.csv",
-    "deeper than the pattern": "transform m.opelda d/*.txt -o d/in/theta.txt.csv",
-    "another name": "convert docword.y.txt docword.z.txt.gz",
-    "no vocabulary": "convert t.txt - --to mm",
+    "next to the folder": "transform m.opelda d -o b.csv",
+    "hidden file in the folder": "transform m.opelda d -o d/.b.csv",
+    "file that does not match the pattern": "transform m.opelda d/*.txt -o d/theta.csv",
+    "below the depth of the pattern": "transform m.opelda d/*.txt -o d/in/theta.txt.csv",
+    "different name": "convert docword.y.txt docword.z.txt.gz",
+    "standard output": "convert t.txt - --to mm",
 }
 
 
-@pytest.mark.parametrize("name", HARMLESS)
-def test_other_places_can_be_written_to(cli, folder, name):
+@cases("name", HARMLESS)
+def test_other_paths_can_be_written(cli, folder, name):
     before = content(folder)
     done = cli(*HARMLESS[name].split(), "-q")
     assert done.code == 0, done.err
     assert content(folder).items() >= before.items()
 
 
-def test_a_target_is_replaced_with_its_vocabulary(cli, folder):
+def test_target_and_vocabulary_are_replaced(cli, folder):
     for source, words in (("t.txt", 6), ("stop.txt", 2)):
         assert cli("convert", source, "new.mtx", "-q").code == 0
         assert len(read("new.mtx").words) == words
         assert len((folder / "new.mtx.vocab").read_text().split()) == words
 
 
-def test_a_vocabulary_that_a_killed_run_left_is_no_strangers(cli, folder):
+def test_leftover_vocabulary_of_a_killed_run_is_replaced(cli, folder):
     for _ in range(2):
         assert cli("convert", "t.txt", "new.mtx", "-q").code == 0
         (folder / "new.mtx").unlink()
     assert cli("convert", "stop.txt", "new.mtx", "-q").code == 2
 
 
-def test_counts_without_words_are_not_given_those_of_another(cli, folder):
+def test_counts_without_words_keep_no_old_vocabulary(cli, folder):
     assert cli("convert", "docword.y.txt", "y.mtx", "-q").code == 0
     (folder / "none").mkdir()
     (folder / "docword.y.txt").rename(folder / "none" / "docword.y.txt")
@@ -127,7 +128,7 @@ LONG = "é" * 100 + "x" * 48  # 248 bytes
 
 
 @pytest.mark.parametrize("length", [234, 255])
-def test_names_may_be_as_long_as_the_system_allows(cli, folder, length):
+def test_file_names_of_the_maximum_length(cli, folder, length):
     def name(end, room=0):
         return "x" * (length - len(end) - room) + end
 
@@ -139,7 +140,7 @@ def test_names_may_be_as_long_as_the_system_allows(cli, folder, length):
     assert cli("stream", "t.txt", "--checkpoint", name(".state"), "-k", 2, "-q").code == 0
 
 
-@pytest.mark.parametrize(
+@cases(
     "command",
     [
         "fit t.txt -k 2 -o {}.opelda",
@@ -149,22 +150,22 @@ def test_names_may_be_as_long_as_the_system_allows(cli, folder, length):
         "convert t.txt {}.mtx",
     ],
 )
-def test_a_name_that_is_too_long_is_refused_before_anything_is_read(
-    cli, folder, command, monkeypatch
-):
+def test_overlong_file_name_is_rejected_before_reading(cli, folder, command, monkeypatch):
     def read(*args, **options):
         raise AssertionError
 
     for place in ("opelda.corpus.read", "opelda.corpus.stream", "opelda.load"):
         monkeypatch.setattr(place, read)
     before = sorted(os.listdir(folder))
-    done = cli(*command.format("y" * 249).split())  # with the vocabulary's suffix 256 and more
+    done = cli(
+        *command.format("y" * 249).split()
+    )  # at least 256 bytes with the suffix of the vocabulary
     assert done.code == 2
     assert re.fullmatch(r"opelda: .*File name too long.*\.\n", done.err)
     assert sorted(os.listdir(folder)) == before
 
 
-def test_a_name_too_long_to_save_is_said_at_once(tmp_path, model_file, monkeypatch):
+def test_overlong_model_name_is_rejected_before_writing(tmp_path, model_file, monkeypatch):
     model = opelda.load(model_file)
     monkeypatch.setattr("os.fsync", lambda _: pytest.fail("it was written first"))
     with pytest.raises(opelda.errors.ModelFileError, match="File name too long"):
@@ -173,7 +174,9 @@ def test_a_name_too_long_to_save_is_said_at_once(tmp_path, model_file, monkeypat
 
 
 @pytest.mark.parametrize("places", [1, 2])
-def test_what_was_learned_is_saved_elsewhere(cli, folder, places, monkeypatch, tmp_path_factory):
+def test_model_is_saved_elsewhere_when_the_target_fails(
+    cli, folder, places, monkeypatch, tmp_path_factory
+):
     spare, rename = tmp_path_factory.mktemp("spare"), os.replace
     (folder / "out").mkdir()
     full = [str(folder / "out"), str(folder)][:places]
@@ -197,14 +200,14 @@ def test_what_was_learned_is_saved_elsewhere(cli, folder, places, monkeypatch, t
 
 
 INEFFECTIVE = {
-    "weights that are all written": "transform m.opelda t.txt -o o.csv --dense --min-weight 0.1",
-    "dense JSON": "transform m.opelda t.txt --dense --min-weight 0.1",
+    "dense table with minimum weight": "transform m.opelda t.txt -o o.csv --dense --min-weight 0.1",
+    "dense JSON with minimum weight": "transform m.opelda t.txt --dense --min-weight 0.1",
     "names in a matrix": "convert t.jsonl t.npz --name-column id",
 }
 
 
-@pytest.mark.parametrize("name", INEFFECTIVE)
-def test_options_that_cannot_be_honoured_are_refused(cli, folder, name):
+@cases("name", INEFFECTIVE)
+def test_ineffective_options_are_rejected(cli, folder, name):
     (folder / "t.jsonl").write_text('{"id": 1, "text": "star"}\n')
     before = content(folder)
     done = cli(*INEFFECTIVE[name].split(), "-q")
@@ -215,7 +218,7 @@ def test_options_that_cannot_be_honoured_are_refused(cli, folder, name):
 
 
 @pytest.mark.parametrize("names", ["", "all", "the last"])
-def test_signs_of_patterns_in_the_name_of_a_folder(cli, folder, names, monkeypatch):
+def test_folder_name_with_pattern_characters(cli, folder, names, monkeypatch):
     monkeypatch.setattr("opelda.cli._inputs.BLOCK", 7)
     lines = [{"text": "star galaxy"} for _ in range(20)]
     for i in {"": [], "all": range(20), "the last": [19]}[names]:
@@ -230,11 +233,11 @@ def test_signs_of_patterns_in_the_name_of_a_folder(cli, folder, names, monkeypat
 
 
 @pytest.mark.parametrize("rows", [0, 1, 5])
-def test_an_archive_of_few_documents(cli, folder, rows):
+def test_npz_of_few_documents(cli, folder, rows):
     (folder / "few.jsonl").write_text('{"text": "star"}\n' * rows)
     for option in ("--dense", "--sparse"):
         done = cli("transform", "m.opelda", "few.jsonl", "-o", "few.npz", option)
-        if done.code:  # there is nothing to infer
+        if done.code:  # no documents
             assert rows == 0
             continue
         with np.load("few.npz") as found:

@@ -1,4 +1,4 @@
-"""Write so many lines of generated text to standard output: topics, and words that come and go.
+"""Write n lines of generated text to stdout: topics, and words that change over time.
 
 python write_lines.py 100000
 """
@@ -11,11 +11,11 @@ BLOCK, WORDS_PER_LINE, N_TOPICS, N_WORDS = 10_000, 10, 20, 400
 
 
 def block(number: int) -> bytes:
-    """Return the lines of one block, the same whenever it is asked for."""
+    """Return the lines of a block; they depend on its number only."""
     rng = np.random.default_rng([7, number])
     topics = rng.integers(0, N_TOPICS, BLOCK)
     ranks = np.minimum(rng.zipf(1.3, (BLOCK, WORDS_PER_LINE)) - 1, N_WORDS - 1)
-    # a tenth of every topic's words is replaced with each block
+    # each block replaces a tenth of the words of every topic
     ages = number + (ranks * 0.6180339887) % 1.0 * 10
     names = np.char.add(
         np.char.add("w", (ages // 10).astype(int).astype("U7")),
