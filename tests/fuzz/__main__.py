@@ -2,8 +2,8 @@
 
 python -m tests.fuzz [--cases N] [--replay] [TARGET ...]
 
-A case may take a second of processor time and the process 2 GB of memory. What is found lies in
-build/fuzz, and so do the cases from which the next run goes on.
+A case may take 1 s of processor time and 2 GB of memory. Findings are saved in build/fuzz, with
+the cases from which the next run starts.
 """
 
 import argparse
@@ -19,19 +19,21 @@ from pathlib import Path
 
 FOLDER = Path("build/fuzz")
 MOST_SECONDS, MOST_MEGABYTES = 1.0, 2048
-# of 1,000 cases: those that cost little have more
+# per 1,000 cases: cheap targets have more
 SHARES = {"model": 250, "request": 150, "uci": 100, "ldac": 100, "mm": 100, "vocabulary": 80}
 SHARES |= {"npz": 60, "jsonl": 40, "lines": 30, "parquet": 30, "tsv": 15, "csv": 15, "file": 12}
 SHARES |= {"mallet": 10, "words": 5}
 
 
 def main() -> int:
-    """Fuzz some targets, each in a process of its own; say what came of it."""
+    """Fuzz some targets, each in its own process, and print the results."""
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz")
     parser.add_argument("targets", nargs="*", choices=[*SHARES, []], metavar="TARGET")
     parser.add_argument("--cases", type=int, default=1_000_000, help="of all targets together")
     parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument("--replay", action="store_true", help="what earlier runs kept, no more")
+    parser.add_argument(
+        "--replay", action="store_true", help="run the cases that earlier runs kept"
+    )
     asked = parser.parse_args()
     names = asked.targets or list(SHARES)
     if asked.replay:
@@ -57,14 +59,14 @@ def main() -> int:
 
 
 def replay(names: list[str]) -> int:
-    """Give targets the cases that were kept, without a fuzzer: under a sanitizer, say."""
+    """Run targets on the kept cases without a fuzzer, for example under a sanitizer."""
     from tests.fuzz.targets import targets
 
     for name in names:
         cases = sorted((FOLDER / name).iterdir()) if (FOLDER / name).is_dir() else []
         with tempfile.TemporaryDirectory() as folder:
             for case in cases:
-                print(case, file=sys.stderr, flush=True)  # the last one is what ended the process
+                print(case, file=sys.stderr, flush=True)  # the last case ended the process
                 targets()[name].run(case.read_bytes(), Path(folder))
         print(f"{name:<12}{len(cases):>10,} kept cases replayed", flush=True)
     return 0
@@ -86,7 +88,7 @@ def fuzz(name: str, n_cases: int) -> None:
             folder.mkdir(exist_ok=True)
         for number, seed in enumerate(target.seeds):
             (seeds / str(number)).write_bytes(seed)
-            target.run(seed, place)  # so that whatever is imported late is imported here
+            target.run(seed, place)  # so that lazy imports happen here
     n_done, longest, begun = 0, 0.0, time.monotonic()
 
     def one(data: bytes) -> None:
@@ -106,7 +108,7 @@ def fuzz(name: str, n_cases: int) -> None:
                 "minutes": (time.monotonic() - begun) / 60,
             }
             print(json.dumps(facts), flush=True)
-            os._exit(0)  # the fuzzer would go on
+            os._exit(0)  # the fuzzer would continue
 
     flags = [
         f"-rss_limit_mb={MOST_MEGABYTES}",
@@ -119,7 +121,7 @@ def fuzz(name: str, n_cases: int) -> None:
 
 
 def count_native_blocks() -> None:
-    """Tell the fuzzer of the counters that a build with OPELDA_COVERAGE has."""
+    """Register the coverage counters of an OPELDA_COVERAGE build."""
     from atheris import core_with_libfuzzer
 
     from opelda import _text
@@ -131,7 +133,7 @@ def count_native_blocks() -> None:
         return
     fuzzer = ctypes.CDLL(core_with_libfuzzer.__file__)
     start = ctypes.addressof(counters)
-    # one made-up address for each: the fuzzer wants as many
+    # one artificial address per counter, as the fuzzer requires
     table = (ctypes.c_uint64 * 2**15)(*(value for i in range(2**14) for value in (start + i, 0)))
     count_native_blocks.kept = table
     for function, array in (("8bit_counters", counters), ("pcs", table)):

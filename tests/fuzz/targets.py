@@ -1,7 +1,7 @@
-"""Whoever reads what strangers made, given bytes: documents, models, requests.
+"""Fuzz targets: readers of untrusted documents, models and requests.
 
-A target takes any bytes. What comes out is checked; the only error that may come out of the library
-is one of its own, a sentence.
+A target takes any bytes and checks the result. The only errors allowed are the library's own, with
+a message of one sentence.
 """
 
 import asyncio
@@ -40,11 +40,11 @@ ENDS = ["", ".txt", ".csv", ".jsonl", ".dat", ".docword", ".mtx", ".npz", ".parq
 PACKED = ["", "", "", ".gz", ".zst", ".xz", ".bz2"]
 COLUMNS = [(), ("text",), ("1",), ("name", "text"), ("x",)]
 PATTERNS = [None, None, COUNT_VECTORIZER, WHITESPACE, r"[a-z]+"]
-N_CHOICES = 4  # bytes at the beginning of a case that choose options
+N_CHOICES = 4  # first bytes of a case, which choose options
 
 
 class Target(NamedTuple):
-    """Something that takes bytes, in a folder of its own, and cases to begin with."""
+    """A function of bytes, its folder and its seeds."""
 
     run: Callable[[bytes, Path], None]
     seeds: list[bytes]
@@ -58,13 +58,13 @@ def check_sentence(error: Exception) -> None:
 
 
 def chosen(data: bytes) -> tuple[Callable[[int, list], object], bytes]:
-    """Return a way to choose from lists by the first bytes, and the rest."""
+    """Return a function that chooses from lists by the first bytes, and the other bytes."""
     head = data[:N_CHOICES].ljust(N_CHOICES, b"\0")
     return lambda i, values: values[head[i] % len(values)], data[N_CHOICES:]
 
 
 def read_format(name: str, data: bytes, folder: Path) -> None:
-    """Read a file of one format, block by block."""
+    """Read the blocks of a file in one format."""
     choose, content = chosen(data)
     options = Options(
         text_columns=choose(0, COLUMNS),
@@ -88,14 +88,14 @@ def read_format(name: str, data: bytes, folder: Path) -> None:
                 assert block.documents.has_canonical_format
                 assert (block.documents.data > 0).all()
             n_docs += len(block)
-            if n_docs > 3000:  # (a head may promise millions of empty documents)
+            if n_docs > 3000:  # (a header may announce millions of empty documents)
                 break
     except InputError as error:
         check_sentence(error)
 
 
 def read_file(data: bytes, folder: Path) -> None:
-    """Read a file by its name and beginning, whole."""
+    """Read a whole file with detection of its format."""
     choose, content = chosen(data)
     path = folder / f"docs{choose(0, ENDS)}{choose(1, PACKED)}"
     path.write_bytes(content)
@@ -110,7 +110,7 @@ def read_file(data: bytes, folder: Path) -> None:
 
 
 def count_words(data: bytes, folder: Path) -> None:
-    """Count the words of texts; counting them again by the vocabulary gives the same."""
+    """Count the words of texts, and check the counts of the resulting vocabulary."""
     choose, content = chosen(data)
     texts = content.decode(errors="replace").split("\0")
     tokenizer = Tokenizer(
@@ -143,7 +143,7 @@ def read_words(data: bytes, folder: Path) -> None:
 
 
 def load_model(data: bytes, folder: Path) -> None:
-    """Load a model file, as it is and then with the checksum that is right for it."""
+    """Load a model file, unchanged and with a corrected checksum."""
     path = folder / "model"
     path.write_bytes(data)
     try:
@@ -160,7 +160,7 @@ def load_model(data: bytes, folder: Path) -> None:
 
 
 class Transport(asyncio.Transport):
-    """The other end of a connection: it keeps what it is sent."""
+    """A transport that records the bytes it receives."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -195,7 +195,7 @@ def server() -> tuple[asyncio.AbstractEventLoop, Server]:
 
 
 def ask(data: bytes, folder: Path) -> None:
-    """Send bytes over a connection, in two parts, and hang up when what came is answered."""
+    """Send bytes in two parts, and disconnect after the answer."""
     loop, made = server()
     cut, sent = data[:1], data[1:]
 
@@ -206,12 +206,12 @@ def ask(data: bytes, folder: Path) -> None:
         )
         connection.connection_made(transport)
         at = len(sent) * (cut or b"\0")[0] // 255
-        for part in filter(None, (sent[:at], sent[at:])):  # a transport gives no empty ones
+        for part in filter(None, (sent[:at], sent[at:])):  # transports give no empty parts
             if not transport.closed:
                 connection.data_received(part)
             await asyncio.sleep(0)
         while (cycle := connection.cycle) and not (cycle.response_complete or cycle.more_body):
-            if transport.closed:  # as it is where something follows that is no request
+            if transport.closed:  # like malformed bytes after a request
                 break
             await asyncio.sleep(0.0002)
         connection.connection_lost(None)

@@ -1,4 +1,4 @@
-"""The targets of `make fuzz` on their seeds, whole and damaged."""
+"""The targets of `make fuzz` on their seeds, valid and corrupted."""
 
 import random
 
@@ -9,7 +9,7 @@ from tests.fuzz.targets import targets
 
 
 @pytest.mark.parametrize("name", targets())
-def test_seeds_and_damaged_seeds(name, tmp_path):
+def test_fuzz_targets_accept_seeds_and_corrupted_seeds(name, tmp_path):
     rng = random.Random(name)
     target = targets()[name]
     for seed in target.seeds:

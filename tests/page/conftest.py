@@ -1,4 +1,4 @@
-"""Reports of small models, and a browser without a network that forgives no error."""
+"""Reports of small models, and a browser without network that fails on any error."""
 
 import os
 import shutil
@@ -28,7 +28,7 @@ N_DOCS = 400
 
 
 def texts_of(themes, n_docs, seed):
-    """Return texts with two themes each, and which those are."""
+    """Return texts with two themes each, and the themes."""
     rng = np.random.default_rng(seed)
     texts, names = [], []
     kinds = list(themes)
@@ -44,7 +44,7 @@ def texts_of(themes, n_docs, seed):
 
 
 class Report:
-    """A page with the model that it is about."""
+    """A page and its model."""
 
     def __init__(self, path, model, texts, names, title="Small news", other=None, **columns):
         self.model, self.texts, self.names = model, texts, names
@@ -99,7 +99,7 @@ def browser():
 
 @pytest.fixture
 def open_page(browser):
-    """Open addresses; errors, dialogs and requests of any kind fail the test in the end."""
+    """Open addresses; errors, dialogs and requests fail the test at teardown."""
     wrong, contexts = [], []
 
     def opened(url, *, expect="main:not([aria-busy]) h1", allowed=None, offline=True, **how):
@@ -124,17 +124,17 @@ def open_page(browser):
 
 
 def figure(page, title):
-    """Return the chart of that title."""
+    """Return the chart with a title."""
     return page.locator("figure", has=page.get_by_role("heading", name=title, exact=True))
 
 
 def drawn(page):
-    """Wait for the charts: each is drawn when its width is known, in the frame that follows."""
+    """Wait for the charts: each is drawn in the frame after its width is known."""
     page.evaluate("() => new Promise(go => requestAnimationFrame(() => setTimeout(go)))")
 
 
 def show(page, address):
-    """Go to a view of the page that is open."""
+    """Navigate to a view of the open page."""
     page.evaluate("hash => { location.hash = hash }", address)
     page.wait_for_function(
         "hash => document.querySelector('main').dataset.shown === hash", arg=address

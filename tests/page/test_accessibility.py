@@ -1,4 +1,4 @@
-"""axe finds nothing to mend in any view, in light and dark, on a desktop and a phone."""
+"""axe reports no violation in any view: light and dark, desktop and phone."""
 
 import pytest
 
@@ -18,7 +18,7 @@ def violations(page):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
-def test_views(open_page, report, scheme, size):
+def test_views_have_no_violations(open_page, report, scheme, size):
     page = open_page(report.url, color_scheme=scheme, viewport=size)
     for address in VIEWS:
         show(page, address)
@@ -34,7 +34,7 @@ def test_views(open_page, report, scheme, size):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_dialogs(open_page, report, scheme):
+def test_dialogs_have_no_violations(open_page, report, scheme):
     page = open_page(report.url, color_scheme=scheme)
     page.keyboard.press("?")
     assert violations(page) == []
@@ -45,7 +45,7 @@ def test_dialogs(open_page, report, scheme):
     assert violations(page) == []
 
 
-def test_everything_is_reached_by_the_tab_key(open_page, report):
+def test_all_controls_are_reachable_by_tab(open_page, report):
     page = open_page(report.url)
     seen = set()
     for _ in range(60):
@@ -58,7 +58,7 @@ def test_everything_is_reached_by_the_tab_key(open_page, report):
     assert {"map", "INPUT", "BUTTON", "A"} <= seen
 
 
-def test_moves_nothing_where_motion_is_not_wanted(open_page, report):
+def test_reduced_motion_disables_animation(open_page, report):
     page = open_page(f"{report.url}#/topic/1", reduced_motion="reduce")
     page.locator("input[type=range]").fill("0")
     places = "() => [...document.querySelectorAll('g.word')].map(g => g.getAttribute('transform'))"

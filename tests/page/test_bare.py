@@ -1,4 +1,4 @@
-"""A page about little: one topic, nothing measured, documents that are counts or none at all."""
+"""Minimal pages: one topic, no measures, documents without texts, no documents."""
 
 import json
 
@@ -18,7 +18,7 @@ VIEWS = ("#/", "#/topics", "#/topic/0", "#/documents", "#/document/0", "#/paste"
 
 @pytest.fixture(scope="module")
 def parts(tmp_path_factory):
-    """A page's facts and arrays: little of either is known."""
+    """Minimal facts and arrays of a page."""
     model = TopicModel(1, random_state=0).fit(read(TEXTS, min_df=1, max_df=1.0))
     path = tmp_path_factory.mktemp("bare") / "bare.html"
     text = write_report(model, model._checked(TEXTS), path, title="Tea").read_text()
@@ -33,7 +33,7 @@ def write_page(path, meta, arrays=None):
     path.write_text(page_of(meta, **(arrays or {})))
 
 
-def test_one_topic_and_counts(open_page, parts, tmp_path):
+def test_page_of_one_topic_and_counts(open_page, parts, tmp_path):
     write_page(tmp_path / "bare.html", *parts)
     page = open_page((tmp_path / "bare.html").as_uri())
     for address in VIEWS:
@@ -47,7 +47,7 @@ def test_one_topic_and_counts(open_page, parts, tmp_path):
     assert page.inner_text(".text").split() == ["tea\u00d72", "cup"]
 
 
-def test_without_documents_and_words(open_page, parts, tmp_path):
+def test_page_without_documents_and_words(open_page, parts, tmp_path):
     write_page(tmp_path / "bare.html", parts[0])
     page = open_page((tmp_path / "bare.html").as_uri())
     for address in (*VIEWS, "#/word/tea"):
@@ -56,7 +56,7 @@ def test_without_documents_and_words(open_page, parts, tmp_path):
     assert page.locator("nav a").all_text_contents() == ["Overview", "Topics"]
 
 
-def test_words_that_only_python_can_cut(open_page, parts, tmp_path):
+def test_texts_that_need_the_python_tokenizer(open_page, parts, tmp_path):
     meta, arrays = parts
     tokenizer = meta["tokenizer"] | {"why_not": "Words are stemmed, which Python alone does."}
     write_page(tmp_path / "bare.html", meta | {"tokenizer": tokenizer}, arrays)

@@ -1,4 +1,4 @@
-"""Charts and tables leave the page as files that others can read."""
+"""Charts and tables are downloaded as CSV, SVG and PNG."""
 
 import csv
 import io
@@ -45,7 +45,7 @@ def test_chart_is_svg_and_png(open_page, report, address, title):
     _, svg = saved(page, title, "SVG")
     root = ElementTree.fromstring(svg)
     written = " ".join(e.text or "" for e in root if e.tag.endswith("}text"))
-    assert title.lower() in written.lower()  # a file stands alone
+    assert title.lower() in written.lower()  # the file is self-contained
     assert ("Topic 0, " in written) == (address == "#/topic/0")
     assert root.tag.endswith("svg")
     assert len(list(root.iter())) > 5
@@ -69,7 +69,7 @@ def test_list_of_documents_is_a_csv(open_page, report):
     assert rows[0]["name"] in report.names
 
 
-def test_committed_script_is_what_the_source_builds(tmp_path):
+def test_committed_script_matches_the_source(tmp_path):
     subprocess.run(["node", "build.js", f"{tmp_path}/"], cwd=PAGE, check=True)
     for name in ("page.js", "page.css"):
         committed = BUILT / name

@@ -1,4 +1,4 @@
-"""Markup, quotes, formulas and letters of every kind are shown as text, and do nothing."""
+"""Markup, quotes, formulas and unusual characters are shown as text."""
 
 import csv
 import io
@@ -6,7 +6,7 @@ import io
 from tests.page.conftest import HOSTILE, show
 
 
-def test_titles_and_labels_are_text(open_page, hostile):
+def test_titles_and_labels_are_shown_literally(open_page, hostile):
     page = open_page(hostile.url)
     assert page.title() == HOSTILE["markup"] + HOSTILE["quotes"]
     for address in ("#/", "#/topics", "#/topic/0", "#/topic/1", "#/documents", "#/paste"):
@@ -31,7 +31,7 @@ def test_every_word_has_a_page(open_page, hostile):
     assert page.evaluate("window.hacked") is None
 
 
-def test_long_document_is_shown_as_far_as_the_page_says(open_page, hostile):
+def test_long_document_is_abbreviated(open_page, hostile):
     page = open_page(f"{hostile.url}#/document/0")
     text = page.locator("main .text").evaluate("body => body.textContent")
     assert len(text) > 10_000
@@ -54,7 +54,7 @@ def test_hostile_text_is_pasted_and_searched(open_page, hostile):
     assert page.evaluate("window.hacked") is None
 
 
-def test_names_are_no_formulas(open_page, hostile):
+def test_names_in_csv_are_not_formulas(open_page, hostile):
     page = open_page(f"{hostile.url}#/documents")
     with page.expect_download() as download:
         page.locator(".tools button", has_text="CSV").click()

@@ -1,6 +1,6 @@
-"""A live page asks again and again, and shows what changed.
+"""A live page polls and shows changes.
 
-Servers come before browsers in the tests' arguments: they are closed after them.
+Server fixtures come before browser fixtures, so that they are closed later.
 """
 
 import json
@@ -66,7 +66,7 @@ def test_live_view_follows_the_stream(stream, open_page):
 
 @pytest.fixture
 def learner(report):
-    """The page of a stream as it is served, and what lets it learn from so many documents more."""
+    """The served page of a stream, and a function that lets it learn n more documents."""
     shown = LivePage("feed.jsonl", "state")
     model = TopicModel(4, random_state=0, callbacks=[shown])
     pages = {
@@ -82,7 +82,7 @@ def learner(report):
 VIEWS = ("#/", "#/topics", "#/topic/1", "#/word/court", "#/documents", "#/document/1", "#/paste")
 
 
-def test_every_view_of_a_stream(learner, open_page):
+def test_stream_views_have_no_violations(learner, open_page):
     url, learn = learner
     page = open_page(url, offline=False)
     for view in ("#/compare", *VIEWS):
@@ -101,12 +101,12 @@ def test_every_view_of_a_stream(learner, open_page):
     assert violations(page) == []
 
 
-def test_overview_is_renewed_but_not_under_somebodys_hand(learner, open_page):
+def test_overview_is_updated_except_during_interaction(learner, open_page):
     url, learn = learner
     learn(0, 100)
     page = open_page(f"{url}#/", offline=False)
     page.mouse.move(5, 5)
-    page.wait_for_timeout(2100)  # topics are looked at no more often
+    page.wait_for_timeout(2100)  # topics are compared at this interval
     learn(100, 200)
     page.wait_for_function("() => document.querySelector('.lede')?.textContent.includes('200 doc')")
     page.evaluate("scrollTo(0, document.body.scrollHeight)")
@@ -123,11 +123,11 @@ def test_overview_is_renewed_but_not_under_somebodys_hand(learner, open_page):
     page.wait_for_timeout(3000)
     assert "300 documents" in page.inner_text(".lede")
     page.click("nav >> text=Topics")
-    page.click("nav >> text=Overview")  # a heading that gets the focus is nobody's hand
+    page.click("nav >> text=Overview")  # focus on a heading is not an interaction
     page.wait_for_function("() => document.querySelector('.lede')?.textContent.includes('400 doc')")
 
 
-def test_focus_is_not_taken_away(stream, open_page):
+def test_updates_keep_the_focus(stream, open_page):
     _, url = stream
     page = open_page(url, offline=False)
     page.locator("svg.moves a").first.focus()
@@ -135,7 +135,7 @@ def test_focus_is_not_taken_away(stream, open_page):
     assert page.evaluate("document.activeElement.closest('svg.moves') !== null")
 
 
-def test_shares_that_are_not_known_yet_are_not_drawn(stream, open_page):
+def test_unknown_shares_are_not_drawn(stream, open_page):
     meta, url = stream
     shares, meta["stream"]["shares"] = meta["stream"]["shares"], None
     page = open_page(url, offline=False)
@@ -146,7 +146,7 @@ def test_shares_that_are_not_known_yet_are_not_drawn(stream, open_page):
     assert not page.get_by_text("Known when some more documents").is_visible()
 
 
-def test_events_take_the_place_of_none(stream, open_page):
+def test_events_replace_the_empty_message(stream, open_page):
     meta, url = stream
     event, meta["stream"]["events"] = meta["stream"]["events"], []
     page = open_page(url, offline=False)

@@ -16,7 +16,7 @@ TEXTS = {
 
 
 @pytest.mark.parametrize("name", TEXTS)
-def test_paste_agrees_with_python(open_page, report, name):
+def test_pasted_text_matches_python(open_page, report, name):
     page = open_page(f"{report.url}#/paste")
     page.fill("textarea", TEXTS[name])
     found = page.wait_for_selector("figure[data-theta]")
@@ -24,7 +24,7 @@ def test_paste_agrees_with_python(open_page, report, name):
     loss = float(found.get_attribute("data-loss"))
     expected = report.model.infer([TEXTS[name]])
     np.testing.assert_allclose(theta, expected.theta[0], atol=1e-3)
-    # Python is content with a bound of 0.01: how far behind the optimum a mixture is, is compared
+    # Python accepts a bound of 0.01, so the distance from the optimum is compared
     X = report.model._checked([TEXTS[name]])
     prior = report.model.doc_topic_prior
     best = infer(X, report.model, doc_topic_prior=prior, method="exact", max_loss=1e-5)
@@ -40,7 +40,7 @@ def test_text_without_a_known_word_has_no_mixture(open_page, report):
     assert page.locator("figure[data-theta]").count() == 0
 
 
-def test_very_long_text_is_inferred_whole_and_shown_in_part(open_page, report):
+def test_long_text_is_inferred_in_full_and_abbreviated(open_page, report):
     page = open_page(f"{report.url}#/paste")
     page.fill("textarea", "court " * 30_000)
     page.wait_for_selector("text=30,000 words that the model knows")
@@ -59,7 +59,7 @@ def test_words_are_coloured_by_topic(open_page, report):
         assert page.locator(".text .of").nth(place).get_attribute("data-topic") == str(topic)
 
 
-def test_text_is_kept_between_views_and_an_example_is_given(open_page, report):
+def test_text_is_kept_between_views_and_an_example_is_offered(open_page, report):
     page = open_page(f"{report.url}#/paste")
     page.click("text=Try a document of the page")
     page.wait_for_selector("figure[data-theta]")

@@ -1,4 +1,4 @@
-"""Documents with their mixtures, losses and words, for the page's script to find again."""
+"""Documents with mixtures, losses and words, which the script of a page must reproduce."""
 
 import json
 import sys
@@ -29,7 +29,7 @@ SIZES = ((1, 4, 0.5), (2, 6, 0.5), (40, 60, 0.1), (8, 40, 1.0), (5, 30, 2.5))  #
 
 
 def cases(seed, sizes=(*SIZES, (60, 200, 0.02))):
-    """Return mixtures and texts of every kind, as JSON can hold them."""
+    """Return mixtures and texts of every kind, as JSON values."""
     rng = np.random.default_rng(seed)
     return {
         "mixtures": [made(rng, *size, name) for size in sizes for name in ("em", "exact")],
@@ -43,7 +43,7 @@ def cases(seed, sizes=(*SIZES, (60, 200, 0.02))):
 
 
 def made(rng, n_topics, n_words, alpha, name):
-    """Return topics, documents, and what Python infers of them in double precision."""
+    """Return topics, documents and their mixtures, inferred by Python in double precision."""
     topics = rng.dirichlet(np.full(n_words, 0.1), n_topics)
     topics[:, 0] = 0  # a word that no topic has
     topics[topics < 1e-4] = 0
@@ -58,7 +58,7 @@ def made(rng, n_topics, n_words, alpha, name):
     how = {"doc_topic_prior": prior, "engine": "reference"}
     best = infer(X, topics, method=Exact(max_loss=1e-4), **how)
     found = infer(X, topics, method=EM(), **how) if name == "em" else best
-    # a bound of up to 0.01 is good enough for Python; the script always looks for the best mixture
+    # Python accepts a bound of 0.01; the script always searches for the optimal mixture
     behind = np.maximum(best.log_likelihood - found.log_likelihood, 0)
     loss = found.loss if alpha > 1 else behind
     return {
@@ -71,7 +71,7 @@ def made(rng, n_topics, n_words, alpha, name):
 
 
 def cut(rng, kind, ngrams, keep_markup):
-    """Return texts, and how often Python finds each word in them."""
+    """Return texts with their word counts in Python."""
     known = [
         chr(point)
         for first, last in SCRIPTS

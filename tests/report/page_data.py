@@ -1,4 +1,4 @@
-"""A page's data read back, by nothing but what a page would use."""
+"""Read the data of a page, as its script does."""
 
 import base64
 import gzip
@@ -9,7 +9,7 @@ import numpy as np
 
 
 def element(text, name):
-    """Return the text of one of a page's data elements."""
+    """Return the text of a data element."""
     return re.search(rf'<script type="[a-z/]+" id="{name}">(.*?)</script>', text, re.DOTALL)[1]
 
 

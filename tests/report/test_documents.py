@@ -15,6 +15,7 @@ from opelda.errors import InputError
 from opelda.report import top_documents
 from opelda.report._document_blocks import BLOCK, DocumentBlock, beginning
 from opelda.report._retrieval import SHORT, TypicalDocuments
+from tests.cases import cases
 
 THEMES = (
     ["star", "galaxy", "orbit"], ["bread", "flour", "oven"], ["court", "judge", "jury"],
@@ -24,7 +25,7 @@ K = len(THEMES)
 
 
 def drawn(seed):
-    """Return documents of two themes each, and after 90 of them one of each theme alone."""
+    """Return 90 documents of two themes each, then one document per theme."""
     chance = np.random.default_rng(seed)
     mixed = []
     for first, second in [*combinations(range(K), 2)] * 9:  # words of most documents are left out
@@ -44,9 +45,11 @@ def model(texts):
 
 
 @pytest.mark.parametrize("seed", range(1))
-def test_a_document_of_one_topic_is_its_first(seed):
+def test_top_document_of_a_topic_is_about_it(seed):
     texts = drawn(seed)
-    seeds = {theme[0]: theme for theme in THEMES}  # or one run in fifty has two topics of a theme
+    seeds = {
+        theme[0]: theme for theme in THEMES
+    }  # without seeds, 2% of runs give one theme two topics
     model = opelda.TopicModel(K, seeds=seeds, random_state=seed).fit(texts)
     for corpus in (texts, read(texts), model.vocabulary_.count(texts)):
         rows = [row for row in top_documents(model, corpus) if row.rank == 1]
@@ -65,7 +68,7 @@ def row_of(model, topic):
 @given(
     st.integers(1, 4), st.integers(1, 60), st.integers(1, 7), st.integers(1, 30), st.integers(0, 99)
 )
-def test_it_is_a_sort_whatever_the_blocks(n_topics, n_docs, n, size, seed):
+def test_ranking_is_independent_of_block_size(n_topics, n_docs, n, size, seed):
     chance = np.random.default_rng(seed)
     theta = chance.choice([0.0, 0.25, 0.5, 1.0], (n_docs, n_topics)).astype(np.float32)
     tokens = chance.choice([0.0, 5.0, 30.0, 200.0], n_docs)
@@ -88,8 +91,8 @@ def test_it_is_a_sort_whatever_the_blocks(n_topics, n_docs, n, size, seed):
 
 
 @given(st.integers(0, 999), st.integers(1, 4), st.integers(1, 9))
-def test_near_copies_come_after_documents_that_differ(seed, n, size):
-    """Copies with a word more or less score best; each original is to be there once."""
+def test_near_duplicates_rank_below_distinct_documents(seed, n, size):
+    """Copies with a word more or less rank best; each original appears once."""
     chance = np.random.default_rng(seed)
     originals = np.kron(np.eye(n, dtype=int), np.ones((1, 12), int))
     copied = np.repeat(originals, 3, axis=0)
@@ -103,18 +106,18 @@ def test_near_copies_come_after_documents_that_differ(seed, n, size):
     rows = found.table([""])
     themes = [int(X[[row.document]].indices[0]) // 12 for row in rows]
     assert len(rows) == n
-    # candidates are three for each wanted: with four of a kind the last kind may be left out
+    # three candidates per row: with four copies the last original may be missing
     assert len(set(themes)) >= n - n // 4
 
 
-def test_short_documents_come_after_long_ones_and_empty_ones_never(model):
+def test_short_documents_rank_lower_and_empty_ones_never(model):
     texts = ["star", "", "star galaxy orbit " * 30, "unknown words"]
     assert {row.document for row in top_documents(model, texts, 9)} == {0, 2}
     of_stars = next(topic for topic in range(K) if row_of(model, topic) == 0)
     assert [row.document for row in top_documents(model, texts, 9, topics=[of_stars])] == [2, 0]
 
 
-def test_blocks_of_a_collection_are_numbered_on(model):
+def test_documents_are_numbered_across_blocks(model):
     mixed = model.vocabulary_.count(["star bread court goal bond"]).toarray()
     X = sparse.csr_array(np.tile(mixed, (BLOCK, 1)))
     last = model.vocabulary_.count([" ".join(theme * 20) for theme in THEMES])
@@ -122,14 +125,14 @@ def test_blocks_of_a_collection_are_numbered_on(model):
     assert sorted(row.document for row in rows) == [2 * BLOCK + i for i in range(K)]
 
 
-def test_names_are_those_of_the_corpus(model, texts):
+def test_names_come_from_the_corpus(model, texts):
     records = [{"id": f"=n{i}", "text": text} for i, text in enumerate(texts)]
     corpus = read(records, text_column="text", name_column="id")
     for row in top_documents(model, corpus, 2):
         assert row.name == f"=n{row.document}"
 
 
-def test_texts_are_shown_as_they_begin(model, texts):
+def test_rows_hold_the_start_of_the_text(model, texts):
     for row in top_documents(model, [text + " =end" for text in texts], 2):
         assert row.text.endswith("…")
         assert texts[row.document].startswith(row.text[:-1])
@@ -140,12 +143,12 @@ def test_texts_are_shown_as_they_begin(model, texts):
     assert {row.text for row in top_documents(model, read(texts))} == {None}
 
 
-def test_topics_in_the_order_asked_for(model, texts):
+def test_topics_in_the_requested_order(model, texts):
     rows = top_documents(model, texts, 2, topics=[2, 0])
     assert [(row.topic, row.rank) for row in rows] == [(2, 1), (2, 2), (0, 1), (0, 2)]
 
 
-def test_other_models_with_mixtures_do(texts):
+def test_other_models_with_transform_work(texts):
     X = read(texts).X
     other = LatentDirichletAllocation(3, random_state=0).fit(X)
     rows = top_documents(other, X, 1)
@@ -154,7 +157,7 @@ def test_other_models_with_mixtures_do(texts):
         assert row.weight == pytest.approx(weights[row.document, row.topic])
 
 
-def test_a_model_of_a_data_frame_takes_counts_without_a_warning(texts):
+def test_counts_for_a_data_frame_model_give_no_warning(texts):
     import pandas as pd
 
     corpus = read(texts)
@@ -163,7 +166,7 @@ def test_a_model_of_a_data_frame_takes_counts_without_a_warning(texts):
     assert len(top_documents(fitted, frame, 1)) == 3
 
 
-@pytest.mark.parametrize(
+@cases(
     ("options", "said"),
     [
         ({"n": 0}, "n must be"),
@@ -172,18 +175,18 @@ def test_a_model_of_a_data_frame_takes_counts_without_a_warning(texts):
         ({"model": [[0.5, 0.5]]}, "model must be a fitted model"),
     ],
 )
-def test_mistakes_are_sentences(model, texts, options, said):
+def test_invalid_options_are_rejected(model, texts, options, said):
     with pytest.raises(InputError, match=said):
         top_documents(**{"model": model, "corpus": texts} | options)
 
 
-def test_a_model_without_words_refuses_texts():
+def test_model_without_words_rejects_texts():
     fitted = opelda.OnlineOPE(2, random_state=0).fit(np.eye(4) * 9)
     with pytest.raises(InputError, match="learned from counts without words"):
         top_documents(fitted, ["a text"])
 
 
-def test_the_beginning_of_a_text_is_one_line():
+def test_start_of_a_text_is_one_line():
     assert beginning(" tea \n\n cup\t") == "tea cup"
     long = beginning("tea " * 100_000)
     assert len(long) <= 200

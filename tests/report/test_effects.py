@@ -14,13 +14,14 @@ from opelda.inference import Topics, infer
 from opelda.report import estimate_effect
 from opelda.report._effects import FEWEST, MOST_LEVELS, least_squares
 from opelda.report.plots import plot_effect
+from tests.cases import cases
 
 K, V = 3, 24
 TOPICS = np.random.default_rng(7).dirichlet(np.full(V, 0.2), K)
 
 
 class Fixed:
-    """A model of topics that are known."""
+    """A model with given topics."""
 
     components_ = TOPICS
 
@@ -32,7 +33,7 @@ MODEL = Fixed()
 
 
 def expected(theta):
-    """Return the words that documents of these mixtures are expected to have."""
+    """Return the expected counts of documents with the given mixtures."""
     return 100 * np.asarray(theta) @ TOPICS
 
 
@@ -41,7 +42,7 @@ def term(rows, topic, name):
 
 
 @given(st.integers(0, 9999), st.integers(8, 25), st.integers(1, 3))
-def test_standard_errors_are_what_leaving_one_out_changes(seed, n_docs, n_terms):
+def test_standard_errors_match_the_jackknife(seed, n_docs, n_terms):
     chance = np.random.default_rng(seed)
     A = np.column_stack([np.ones(n_docs), chance.normal(size=(n_docs, n_terms))])
     Y = chance.normal(size=(n_docs, 2)) * chance.random((n_docs, 1))
@@ -54,7 +55,7 @@ def test_standard_errors_are_what_leaving_one_out_changes(seed, n_docs, n_terms)
     assert np.allclose(found.errors, np.sqrt((np.array(without) ** 2).sum(axis=0)))
 
 
-def test_effects_of_all_kinds_of_columns_are_found():
+def test_effects_of_every_kind_of_column():
     n = 60
     chance = np.random.default_rng(0)
     party = np.array(["left", "right", "left"] * 20)
@@ -75,18 +76,18 @@ def test_effects_of_all_kinds_of_columns_are_found():
             assert {row.n_docs for row in rows} == {n}
 
 
-def test_numbers_may_be_categories():
+def test_numbers_can_be_categories():
     codes = [1, 2, 3] * 10
     rows = estimate_effect(MODEL, np.ones((30, V)), {"c": codes}, categorical=["c"], topics=[2])
     assert [row.term for row in rows] == ["intercept", "c=2", "c=3"]
 
 
-def test_rare_levels_are_one_and_missing_values_left_out():
+def test_rare_levels_are_merged_and_missing_values_dropped():
     names = [f"g{i}" for i in range(MOST_LEVELS + 3) for _ in range(FEWEST + i)]
     names += ["rare"] * (FEWEST - 1) + [None, ""]
     theta = np.random.default_rng(0).dirichlet(np.ones(K), len(names))
     rows = estimate_effect(MODEL, expected(theta), {"g": names}, topics=[0])
-    assert len(rows) == 1 + MOST_LEVELS  # the most frequent is what others are compared with
+    assert len(rows) == 1 + MOST_LEVELS  # the most frequent level is the reference
     assert rows[-1].term == "g=(other)"
     assert f"g=g{MOST_LEVELS + 2}" not in [row.term for row in rows]
     assert rows[0].n_docs == len(names) - 2
@@ -97,8 +98,8 @@ def test_rare_levels_are_one_and_missing_values_left_out():
 
 
 @pytest.mark.parametrize("seed", range(1))
-def test_intervals_hold_the_truth_as_often_as_they_say(seed):
-    """Documents of eight words in two groups, again and again; topics known, effects known."""
+def test_intervals_have_the_nominal_coverage(seed):
+    """Repeated samples of eight-word documents in two groups, with known topics and effects."""
     chance = np.random.default_rng(seed)
     topics, covered, of_mixtures = Topics(TOPICS), {0.5: [], 0.95: []}, []
     for _ in range(100):
@@ -115,12 +116,15 @@ def test_intervals_hold_the_truth_as_often_as_they_say(seed):
         mixtures = infer(X, topics, method="cgs", random_state=seed, n_jobs=1).theta
         fit = least_squares(["", "g"], np.column_stack([np.ones(80), group]), mixtures)
         of_mixtures += (np.abs(fit.estimates[1] - truth) <= 2 * fit.errors[1]).tolist()
-    for level, found in covered.items():  # six standard errors, and that t is not quite exact
+    for (
+        level,
+        found,
+    ) in covered.items():  # six standard errors, and the error of the t approximation
         assert abs(np.mean(found) - level) < 6 * np.std(found) / np.sqrt(100) + 0.01
-    assert np.mean(of_mixtures) < np.mean(covered[0.95]) - 0.1  # they are drawn together
+    assert np.mean(of_mixtures) < np.mean(covered[0.95]) - 0.1  # the intervals are correlated
 
 
-@pytest.mark.parametrize(
+@cases(
     ("columns", "more", "said"),
     [
         ({}, {}, "names no column"),
@@ -135,12 +139,12 @@ def test_intervals_hold_the_truth_as_often_as_they_say(seed):
         (["a"], {}, "no column 'a': the corpus has no columns"),
     ],
 )
-def test_mistakes_are_sentences(columns, more, said):
+def test_invalid_columns_are_rejected(columns, more, said):
     with pytest.raises(InputError, match=said):
         estimate_effect(MODEL, np.ones((20, V)), columns, **more)
 
 
-def test_the_figure_has_a_line_for_each_interval():
+def test_figure_has_one_line_per_interval():
     theta = np.random.default_rng(0).dirichlet(np.ones(K), 50)
     rows = estimate_effect(MODEL, expected(theta), {"a": range(50), "b": ["x", "y"] * 25})
     axis = plot_effect(rows, "b=y", n_topics=2)

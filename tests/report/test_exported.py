@@ -1,4 +1,4 @@
-"""Topics and words as a page has them."""
+"""Topics and words in the data of a page."""
 
 from datetime import datetime, timedelta
 
@@ -11,6 +11,7 @@ from opelda.report._times import MOST_BINS
 from opelda.report._unmixing import Unmixing
 from opelda.report.page._gathered import NESTED, SummedShares
 from opelda.report.page._payload import SHOWN, ExportedTopics
+from tests.cases import cases
 from tests.report.page_data import dense, unpacked
 
 
@@ -24,7 +25,7 @@ def read_back(topics, **options):
     return kept, unpacked(kept.packed(range(topics.shape[1]), len(topics)))
 
 
-def test_all_probabilities_come_back_to_16_bits():
+def test_probabilities_round_trip_to_16_bits():
     topics = some_topics()
     topics[:, 7] = 0.0  # a word that no topic has
     kept, (header, arrays) = read_back(topics)
@@ -36,7 +37,7 @@ def test_all_probabilities_come_back_to_16_bits():
     assert wrong.max() <= header["step"] * 0.51 + 1e-6
 
 
-def test_of_many_the_larger_are_kept_and_the_rest_has_its_mean():
+def test_many_values_keep_the_largest_and_the_mean_of_the_rest():
     topics = some_topics()
     kept, (header, arrays) = read_back(topics, most=1500)
     assert 0 < len(arrays["topic"]) <= 1500
@@ -51,7 +52,7 @@ def test_of_many_the_larger_are_kept_and_the_rest_has_its_mean():
     assert kept.ratio > 0
 
 
-def test_the_best_words_for_every_lambda_are_there():
+def test_best_words_for_every_lambda_are_exported():
     topics, weights = some_topics(), np.random.default_rng(1).dirichlet(np.ones(20))
     marginal = weights @ topics.astype(np.float64)
     found = ExportedTopics.of(topics).ranked_words(len(topics), marginal)
@@ -64,8 +65,8 @@ def test_the_best_words_for_every_lambda_are_there():
             assert set(best[k][there]) <= set(shown)
 
 
-@pytest.mark.parametrize(("years", "unit"), [(1, "month"), (12, "quarter"), (60, "year")])
-def test_shares_over_time_are_means_in_bins_that_are_few_enough(years, unit):
+@cases(("years", "unit"), [(1, "month"), (12, "quarter"), (60, "year")])
+def test_shares_over_time_are_means_in_a_limited_number_of_bins(years, unit):
     random = np.random.default_rng(0)
     first = datetime(1950, 1, 1)
     chosen = [first + timedelta(days=float(x)) for x in random.uniform(0, 365.25 * years, 1500)]
@@ -87,7 +88,7 @@ def test_shares_over_time_are_means_in_bins_that_are_few_enough(years, unit):
 
 
 class Known:
-    """A model of known topics."""
+    """A model with given topics."""
 
     def __init__(self, topics):
         self.components_ = topics

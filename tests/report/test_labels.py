@@ -8,6 +8,7 @@ import opelda
 from opelda.cli import main
 from opelda.errors import InputError
 from opelda.report import label_topics, topic_table
+from tests.cases import cases
 
 TEXTS = ["cats chase dogs at night"] * 9 + ["bonds rise and bonds fall"] * 6 + ["tea in a cup"] * 3
 
@@ -17,7 +18,7 @@ def model():
     return opelda.TopicModel(3, random_state=0).fit(TEXTS)
 
 
-def test_the_heaviest_topics_are_asked_for_first_with_words_and_documents(model):
+def test_labeller_gets_heaviest_topics_first_with_words_and_documents(model):
     asked = []
 
     def name(topic):
@@ -34,11 +35,11 @@ def test_the_heaviest_topics_are_asked_for_first_with_words_and_documents(model)
         assert topic.taken == tuple(f"Topic {before.topic}" for before in asked[:number])
         assert set(topic.documents) <= set(TEXTS)
         assert all(word in topic.prompt for word in (*topic.words, *topic.documents, *topic.taken))
-    # each has documents of its own
+    # each has its own documents
     assert len({topic.documents[0] for topic in asked}) == 3
 
 
-def test_names_that_are_taken_are_asked_for_again(model):
+def test_duplicate_labels_are_requested_again(model):
     answers = iter(["tea", "tea", "bonds", "tea", "tea", "tea"])
     labels = label_topics(model, with_=lambda topic: next(answers))
     assert sorted(label.split(" (")[0] for label in labels) == ["bonds", "tea", "tea"]
@@ -46,7 +47,7 @@ def test_names_that_are_taken_are_asked_for_again(model):
     assert next(answers, None) is None
 
 
-def test_some_topics_without_documents(model):
+def test_labels_of_some_topics_without_documents(model):
     asked = []
     labels = label_topics(model, with_=lambda t: asked.append(t) or f"t{t.topic}", only=[2, 0, 2])
     assert labels == ["t2", "t0", "t2"]
@@ -54,7 +55,7 @@ def test_some_topics_without_documents(model):
     assert all(topic.documents == () for topic in asked)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("options", "said"),
     [
         ({"with_": 3}, "with_ must be callable"),
@@ -64,12 +65,12 @@ def test_some_topics_without_documents(model):
         ({"with_": len, "only": [3]}, "only must be"),
     ],
 )
-def test_mistakes(model, options, said):
+def test_invalid_options_are_rejected(model, options, said):
     with pytest.raises(InputError, match=said):
         label_topics(model, **options)
 
 
-def test_commands_name_topics(model, tmp_path, capfd):
+def test_shell_command_labels_topics(model, tmp_path, capfd):
     path = tmp_path / "m.opelda"
     opelda.save(model, path)
     texts = tmp_path / "texts.txt"

@@ -1,4 +1,4 @@
-"""Where topics lie on a map."""
+"""Positions of topics on the map."""
 
 import numpy as np
 import pytest
@@ -8,6 +8,7 @@ from scipy.spatial.distance import pdist, squareform
 
 from opelda._word_ranking import hellinger
 from opelda.report import map_positions
+from tests.cases import cases
 
 
 def some_topics(n_topics, n_words, seed, sparsity=0.2):
@@ -16,7 +17,7 @@ def some_topics(n_topics, n_words, seed, sparsity=0.2):
 
 @settings(max_examples=25)
 @given(st.integers(1, 30), st.integers(1, 40), st.integers(0, 99))
-def test_places_are_apart_and_in_bounds(n_topics, n_words, seed):
+def test_positions_are_separate_and_in_bounds(n_topics, n_words, seed):
     places = map_positions(some_topics(n_topics, n_words, seed))
     assert places.shape == (n_topics, 2)
     assert np.abs(places).max() <= 1 + 1e-12
@@ -26,7 +27,7 @@ def test_places_are_apart_and_in_bounds(n_topics, n_words, seed):
 
 @settings(max_examples=15)
 @given(st.integers(2, 25), st.integers(0, 99))
-def test_neither_the_order_of_topics_nor_that_of_words_matters(n_topics, seed):
+def test_map_is_independent_of_topic_and_word_order(n_topics, seed):
     topics = some_topics(n_topics, 50, seed)
     places = map_positions(topics)
     assert np.array_equal(places, map_positions(topics))
@@ -37,8 +38,8 @@ def test_neither_the_order_of_topics_nor_that_of_words_matters(n_topics, seed):
 
 
 @pytest.mark.parametrize("seed", range(1))
-def test_families_of_topics_lie_together(seed):
-    """Each topic's nearest one on the map is of its own family."""
+def test_similar_topics_are_close(seed):
+    """The nearest neighbor of each topic is of its family."""
     chance = np.random.default_rng(seed)
     heads = chance.dirichlet(np.full(300, 0.05), 8)
     topics = np.repeat(heads, 5, axis=0) * 0.7 + 0.3 * chance.dirichlet(np.full(300, 0.05), 40)
@@ -47,13 +48,13 @@ def test_families_of_topics_lie_together(seed):
     assert ((far.argmin(axis=1) // 5) == np.arange(40) // 5).mean() > 0.9
 
 
-@pytest.mark.parametrize("n_topics", [2, 3, 7, 40])
-def test_equal_topics_have_places_of_their_own(n_topics):
+@cases("n_topics", [2, 3, 7, 40])
+def test_equal_topics_have_distinct_positions(n_topics):
     places = map_positions(np.full((n_topics, 6), 1 / 6))
     assert pdist(places).min() > 0.1 / np.sqrt(n_topics)
 
 
-def test_distances_are_those_of_hellinger():
+def test_distances_are_hellinger_distances():
     topics = some_topics(6, 20, 0)
     expected = [[np.sqrt(max(1 - np.sqrt(p * q).sum(), 0)) for q in topics] for p in topics]
     assert np.allclose(hellinger(topics), expected, atol=1e-5)

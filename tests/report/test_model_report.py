@@ -1,4 +1,4 @@
-"""What a model can tell about its topics."""
+"""Tables, words, weights and labels of a model's topics."""
 
 import numpy as np
 import pandas as pd
@@ -11,6 +11,7 @@ from opelda.corpus import Vocabulary, generate
 from opelda.errors import InputError
 from opelda.inference import Topics
 from opelda.report import label_topics, rank_words, topic_table, topic_weights
+from tests.cases import cases
 
 LEARNERS = ("OnlineOPE", "StreamingOPE", "OnlineVB", "StreamingVB", "OnlineCVB0", "OnlineCGS")
 
@@ -22,15 +23,15 @@ def corpus():
 
 @pytest.fixture(scope="module")
 def unequal():
-    """Three subjects of which one has most of the tokens."""
+    """Three subjects, one with most of the tokens."""
     subjects = np.kron(np.eye(3), np.ones(5))
     return np.repeat(subjects, [420, 120, 60], axis=0) * [[4.0]]
 
 
 @pytest.mark.parametrize("seed", range(1))
 @pytest.mark.parametrize("name", LEARNERS)
-def test_weights_are_the_shares_of_the_tokens(unequal, name, seed):
-    """Of the best of several runs: one may leave two subjects in a topic."""
+def test_weights_match_token_shares(unequal, name, seed):
+    """The best of several runs, as single runs may merge two subjects."""
     runs = [
         getattr(opelda, name)(3, batch_size=100, n_passes=5, random_state=chance).fit(unequal)
         for chance in range(10 * seed, 10 * seed + 10)
@@ -43,22 +44,22 @@ def test_weights_are_the_shares_of_the_tokens(unequal, name, seed):
     assert weights.max() > 0.6
 
 
-@pytest.mark.parametrize("name", ["MLOPE", "TopicModel"])
-def test_the_ml_rule_knows_no_weights(corpus, name):
+@cases("name", ["MLOPE", "TopicModel"])
+def test_ml_learners_have_no_weights(corpus, name):
     options = {"learning": "ml"} if name == "TopicModel" else {}
     model = getattr(opelda, name)(4, random_state=0, **options).fit(corpus.X)
     assert topic_weights(model) is None
     assert all(row.weight is None for row in topic_table(model))
 
 
-def test_weights_of_a_model_that_has_learned_nothing_are_equal():
+def test_untrained_model_has_equal_weights():
     model = opelda.StreamingOPE(4, random_state=0)
     model.partial_fit(np.zeros((3, 5)))
     assert topic_weights(model).tolist() == pytest.approx([0.25] * 4)
 
 
-@pytest.mark.parametrize("by", ["probability", "relevance", "frex"])
-def test_rows_hold_what_the_parts_say(by):
+@cases("by", ["probability", "relevance", "frex"])
+def test_rows_match_their_parts(by):
     texts = ["tea cup saucer tea", "engine wheel road", "tea cup", "road wheel engine road"] * 30
     model = opelda.OnlineOPE(3, batch_size=20, random_state=0)
     model.fit_stream(texts, vocabulary=Vocabulary(growing=True))
@@ -75,13 +76,13 @@ def test_rows_hold_what_the_parts_say(by):
     assert some == [rows[2], rows[0]]
 
 
-def test_a_model_of_matrices_has_numbered_words(corpus):
+def test_model_of_matrices_has_numbered_words(corpus):
     rows = topic_table(opelda.OnlineOPE(2, random_state=0).fit(corpus.X), 2)
     assert all(word.startswith("x") for row in rows for word in row.words)
 
 
-@pytest.mark.parametrize("number", [-1, 4, "1"])
-def test_topics_that_are_not_there(corpus, number):
+@cases("number", [-1, 4, "1"])
+def test_unknown_topics_are_rejected(corpus, number):
     model = opelda.OnlineOPE(4, random_state=0).fit(corpus.X)
     with pytest.raises(InputError, match="0 to 3"):
         topic_table(model, only=[number])
@@ -98,8 +99,8 @@ MEASURES = {
 }
 
 
-@pytest.mark.parametrize("name", MEASURES)
-def test_models_topics_and_arrays_alike(corpus, name):
+@cases("name", MEASURES)
+def test_models_topics_and_arrays_give_the_same_result(corpus, name):
     model = opelda.OnlineOPE(4, random_state=0).fit(corpus.X)
     expected = MEASURES[name](model)
     shares = topic_weights(model)
@@ -108,7 +109,7 @@ def test_models_topics_and_arrays_alike(corpus, name):
         assert np.array_equal(np.array(found), np.array(expected))
 
 
-def test_relevance_to_a_model_is_by_its_own_weights(unequal):
+def test_relevance_uses_the_weights_of_the_model(unequal):
     model = opelda.StreamingOPE(3, batch_size=100, random_state=0).fit(unequal + 0.2)
     own = rank_words(model, by="relevance", lambda_=0.0)
     shares = topic_weights(model)
@@ -118,7 +119,7 @@ def test_relevance_to_a_model_is_by_its_own_weights(unequal):
     assert not np.array_equal(own, alike)
 
 
-def test_other_libraries_models_have_tables(corpus):
+def test_models_of_other_libraries_have_tables(corpus):
     words = [f"word{j}" for j in range(80)]
     frame = pd.DataFrame(corpus.X.toarray(), columns=words)
     other = LatentDirichletAllocation(3, max_iter=2, random_state=0).fit(frame)
@@ -129,7 +130,7 @@ def test_other_libraries_models_have_tables(corpus):
         assert row.words == tuple(words[j] for j in np.argsort(-weights, kind="stable"))
 
 
-def test_words_that_are_given_come_first():
+def test_given_words_override_the_vocabulary():
     model = opelda.OnlineOPE(2, random_state=0)
     model.fit_stream(["tea cup", "red wine"] * 9, vocabulary=Vocabulary(growing=True))
     names = [f"{word}!" for word in model.vocabulary_.words]
@@ -141,12 +142,12 @@ def test_words_that_are_given_come_first():
             call(model, feature_names=["tea"])
 
 
-@pytest.mark.parametrize("call", [rank_words, label_topics, topic_table, topic_weights])
-def test_models_that_are_not_fitted(call):
+@cases("call", [rank_words, label_topics, topic_table, topic_weights])
+def test_unfitted_models_are_rejected(call):
     with pytest.raises(NotFittedError, match="not fitted"):
         call(opelda.OnlineOPE())
 
 
-def test_what_has_no_weights(corpus):
+def test_arrays_have_no_weights(corpus):
     assert topic_weights(corpus.topics) is None
     assert topic_weights(Topics(corpus.topics)) is None

@@ -1,4 +1,4 @@
-"""The page's file: what is in it, read back as the page reads it."""
+"""The file of a page: its data, read as the page reads them."""
 
 import base64
 import hashlib
@@ -73,7 +73,7 @@ def meta(written):
     return json.loads(element(written, "meta"))
 
 
-def test_only_its_own_script_and_style_may_run_and_nothing_may_be_asked_for(written):
+def test_content_security_policy_allows_only_embedded_code(written):
     policy = re.search(r'Content-Security-Policy" content="([^"]*)"', written)[1]
     assert policy.startswith("default-src 'none'; ")
     for tag, rule in (("script", "script-src"), ("style", "style-src")):
@@ -82,11 +82,11 @@ def test_only_its_own_script_and_style_may_run_and_nothing_may_be_asked_for(writ
         assert f"{rule} 'sha256-{digest}'" in policy
     assert "unsafe" not in policy
     assert "connect-src" not in policy
-    # of the four scripts three are data, and nothing in them ends one early
+    # three of the four scripts are data, which cannot close their element
     assert written.count("</script>") == 4 + written.split("<script>")[-1].count("</script>") - 1
 
 
-def test_what_people_wrote_comes_back_as_they_wrote_it(written, meta):
+def test_hostile_texts_round_trip(written, meta):
     assert meta["title"] == HOSTILE[2]
     assert meta["topics"][1]["label"] == HOSTILE[0]
     assert meta["topics"][1]["given"]
@@ -98,7 +98,7 @@ def test_what_people_wrote_comes_back_as_they_wrote_it(written, meta):
     assert texts(arrays["texts"], "\0") == [record["text"] for record in records()]
 
 
-def test_topics_are_numbered_as_the_models_own(model, written, meta):
+def test_topics_keep_the_numbers_of_the_model(model, written, meta):
     header, arrays = unpacked(element(written, "topics"))
     assert texts(arrays["vocabulary"], "\0") == list(model.vocabulary_)
     np.testing.assert_allclose(dense(header, arrays), model.components_, rtol=1e-3, atol=1e-9)
@@ -109,7 +109,7 @@ def test_topics_are_numbered_as_the_models_own(model, written, meta):
         assert set(best) <= words
 
 
-def test_documents_have_the_mixtures_and_certificates_of_the_model(model, written):
+def test_documents_have_mixtures_and_certificates(model, written):
     _, arrays = unpacked(element(written, "documents"))
     found = model.infer([record["text"] for record in records()])
     np.testing.assert_allclose(arrays["loss"], found.loss, rtol=1e-5, atol=1e-6)
@@ -121,7 +121,7 @@ def test_documents_have_the_mixtures_and_certificates_of_the_model(model, writte
         np.testing.assert_allclose(weights, found.theta[i][arrays["topic"][own]], atol=1e-4)
 
 
-def test_typical_documents_are_those_of_top_documents(model, written):
+def test_typical_documents_match_top_documents(model, written):
     _, arrays = unpacked(element(written, "documents"))
     rows = top_documents(model, [record["text"] for record in records()], n=10)
     for k in range(3):
@@ -158,11 +158,11 @@ def quarter(date, unit):
     return {"year": year, "quarter": f"{year}-Q{(month + 2) // 3}", "month": date[:7]}[unit]
 
 
-def test_facts_are_those_of_the_documents(model, meta):
+def test_facts_match_the_documents(model, meta):
     found = model.infer([record["text"] for record in records()])
     for nats, share in meta["guarantee"]["within"]:
         assert share == pytest.approx((found.loss <= nats).mean())
-    assert meta["corpus"]["n_docs"] == meta["model"]["n_docs"] == 120  # whatever the passes
+    assert meta["corpus"]["n_docs"] == meta["model"]["n_docs"] == 120  # for any number of passes
     assert meta["corpus"]["n_tokens"] == 120 * 25
     assert meta["compare"]["n_topics"] == 2
     assert len(meta["compare"]["matches"]) == 2
@@ -173,7 +173,7 @@ def test_facts_are_those_of_the_documents(model, meta):
     assert all(0 < topic["stability"] <= 1 for topic in meta["topics"])
 
 
-def test_of_many_documents_some_are_listed_and_the_page_says_so(model, tmp_path, monkeypatch):
+def test_large_corpora_list_a_stated_sample(model, tmp_path, monkeypatch):
     monkeypatch.setattr(gathered, "MOST_DOCUMENTS", 30)
     monkeypatch.setattr(gathered, "NEW_AT_ONCE", 20)
     monkeypatch.setattr(gathered, "TEXT_BYTES", 2_000)
@@ -192,7 +192,7 @@ def test_of_many_documents_some_are_listed_and_the_page_says_so(model, tmp_path,
     assert numbers == sorted(set(numbers))
 
 
-def test_counts_without_texts_are_shown_as_counts(tmp_path):
+def test_documents_without_texts_show_counts(tmp_path):
     random = np.random.default_rng(0)
     X = sparse.csr_array(random.poisson(0.5, (80, 40)).astype(np.float32))
     model = MLOPE(4, random_state=0).fit(X)
@@ -208,7 +208,7 @@ def test_counts_without_texts_are_shown_as_counts(tmp_path):
     assert [t["weight"] for t in meta["topics"]] == pytest.approx(weights, abs=1e-4)
 
 
-def test_a_corpus_in_memory_keeps_its_names(model, tmp_path):
+def test_in_memory_corpus_keeps_its_names(model, tmp_path):
     corpus = read(records(), text_column="text", vocabulary=model.vocabulary_)
     assert isinstance(corpus, Corpus)
     text = write_report(model, corpus, tmp_path / "r.html", stability=False).read_text()
@@ -218,14 +218,14 @@ def test_a_corpus_in_memory_keeps_its_names(model, tmp_path):
     assert (meta["title"], meta["corpus"]["name"]) == ("Topics", "")
 
 
-def test_a_page_about_a_file_is_called_by_its_name(model, tmp_path):
+def test_page_of_a_file_is_titled_by_its_name(model, tmp_path):
     (tmp_path / "pets.txt").write_text("\n".join(record["text"] for record in records()))
     text = write_report(model, tmp_path / "pets.txt", tmp_path / "r.html").read_text()
     meta = json.loads(element(text, "meta"))
     assert (meta["title"], meta["corpus"]["name"]) == ("pets.txt", "pets.txt")
 
 
-def test_bad_input_is_a_sentence_and_leaves_nothing(model, tmp_path):
+def test_invalid_input_writes_no_page(model, tmp_path):
     path = tmp_path / "r.html"
     with pytest.raises(InputError, match="no documents"):
         write_report(model, [], path)
@@ -236,7 +236,7 @@ def test_bad_input_is_a_sentence_and_leaves_nothing(model, tmp_path):
     assert not path.exists()
 
 
-def test_every_document_of_a_group_is_counted(model, tmp_path, monkeypatch):
+def test_group_sizes_count_every_document(model, tmp_path, monkeypatch):
     rows = [
         {"text": "cats dogs pets", "author": "staff" if i % 2 else f"reader {i}"}
         for i in range(300)
@@ -246,7 +246,7 @@ def test_every_document_of_a_group_is_counted(model, tmp_path, monkeypatch):
     counted = dict(zip(meta["groups"]["names"], meta["groups"]["n_docs"], strict=True))
     assert counted["staff"] == 150
     assert len(counted) + meta["groups"]["n_others"] == 151
-    # known groups are counted on where there is no room for others, and the page says so
+    # known groups are still counted when new groups do not fit, and the page states this
     monkeypatch.setattr(gathered, "GROUP_SUMS", (3 + 3) * 40)  # words and topics
     monkeypatch.setattr(write, "BLOCK", 16)
     meta = facts(write_report(model, rows, tmp_path / "r.html", **how))
@@ -256,14 +256,14 @@ def test_every_document_of_a_group_is_counted(model, tmp_path, monkeypatch):
     assert any("111 documents of groups" in sentence for sentence in meta["sampled"])
 
 
-def test_numbers_for_names_are_told_by_the_text(model, tmp_path):
+def test_numeric_names_are_followed_by_the_text(model, tmp_path):
     rows = [{"id": 10**17 + i, "text": f"cats dogs {i}"} for i in range(5)]
     text = write_report(model, rows, tmp_path / "r.html", text_column="text").read_text()
     _, arrays = unpacked(element(text, "documents"))
     assert texts(arrays["names"], "\n")[3] == "100000000000000003: cats dogs 3"
 
 
-def test_stop_words_are_no_unknown_words(tmp_path):
+def test_stop_words_are_not_unknown_words(tmp_path):
     rows = ["the cats of the dogs", "a bond in the banks"] * 20
     model = TopicModel(2, random_state=0).fit(rows)
     meta = facts(write_report(model, rows, tmp_path / "r.html"))

@@ -1,4 +1,4 @@
-"""Pages about odd documents: counts, tables, empty ones, mixed times, one word."""
+"""Pages of unusual documents: counts, tables, empty documents, mixed times, one word."""
 
 import json
 
@@ -39,7 +39,7 @@ def counts():
     return np.random.default_rng(0).poisson(1.0, (300, 12)).astype(np.float32)
 
 
-def test_shares_by_group_are_those_of_the_figure(model, facts):
+def test_shares_by_group_match_the_figure(model, facts):
     rows = [
         {"text": text, "section": section}
         for text, section in [
@@ -57,14 +57,14 @@ def test_shares_by_group_are_those_of_the_figure(model, facts):
         np.testing.assert_allclose(np.transpose(rows), shares, atol=1e-5)
 
 
-def test_a_column_that_is_named_leaves_the_other_to_be_found(model, facts):
+def test_one_given_column_leaves_the_other_detected(model, facts):
     meta = facts(model, RECORDS, text_column="text", time="date")
     assert (meta["time"]["column"], meta["groups"]["column"]) == ("date", "section")
     meta = facts(model, RECORDS, text_column="text", by="title")
     assert (meta["time"]["column"], meta["groups"]["column"]) == ("date", "title")
 
 
-def test_words_with_line_breaks_keep_their_places(tmp_path, counts):
+def test_words_with_line_breaks_keep_their_columns(tmp_path, counts):
     words = ["alpha\nbeta", "nul\0", *(f"w{j}" for j in range(10))]
     corpus = Corpus(sparse.csr_array(counts), Vocabulary(words))
     model = TopicModel(3, random_state=0).fit(corpus)
@@ -74,7 +74,7 @@ def test_words_with_line_breaks_keep_their_places(tmp_path, counts):
 
 
 @pytest.mark.parametrize("seed", range(1))
-def test_score_does_not_depend_on_the_order(facts, seed):
+def test_score_is_independent_of_document_order(facts, seed):
     odd = ["stars bonds cats", "moon stocks dogs"] * 750
     usual = [record["text"] for record in records(seed=seed)] * 10
     model = TopicModel(3, random_state=seed).fit(usual[:120])
@@ -91,7 +91,7 @@ def test_score_does_not_depend_on_the_order(facts, seed):
         lambda each: pl.DataFrame({"text": each}), lambda each: pd.DataFrame({"text": each}),
     ],
 )  # fmt: skip
-def test_documents_held_out_are_all_scored(model, facts, kind):
+def test_every_held_out_document_is_scored(model, facts, kind):
     held_out = [record["text"] for record in RECORDS] * 10
     assert (
         facts(model, RECORDS, text_column="text", held_out=kind(held_out))["score"]
@@ -100,7 +100,7 @@ def test_documents_held_out_are_all_scored(model, facts, kind):
     assert facts(model, held_out, held_out=kind(held_out))["score"]["n_docs"] == 1200
 
 
-def test_documents_held_out_that_cannot_be_scored_are_refused_first(model, tmp_path, monkeypatch):
+def test_unscorable_held_out_documents_are_rejected_first(model, tmp_path, monkeypatch):
     monkeypatch.setattr(write, "Gathered", None)
     with pytest.raises(InputError, match="held_out holds no document with 2 words"):
         write_report(model, RECORDS, tmp_path / "r.html", held_out=["zzz", "cats"])
@@ -113,7 +113,7 @@ def test_tables_of_counts(facts, counts, frame):
     assert facts(model, table)["corpus"]["n_tokens"] == counts.sum()
 
 
-def test_counts_are_bounded_as_texts_are(tmp_path, counts, monkeypatch):
+def test_embedded_counts_are_bounded(tmp_path, counts, monkeypatch):
     monkeypatch.setattr(gathered, "TEXT_BYTES", 300)
     monkeypatch.setattr(gathered, "NEW_AT_ONCE", 20)
     monkeypatch.setattr(write, "BLOCK", 16)
@@ -130,7 +130,7 @@ def test_counts_are_bounded_as_texts_are(tmp_path, counts, monkeypatch):
     assert any("words of" in sentence for sentence in sampled)
 
 
-def test_counts_that_are_kept_do_not_hold_their_mini_batch(counts, monkeypatch):
+def test_kept_counts_do_not_reference_their_batch(counts, monkeypatch):
     model = TopicModel(3, random_state=0).fit(counts)
     found = gathered.Gathered(model, 2)
     for batch in write.stream(counts, batch_size=100).batches(None, 12, learn=False):
@@ -140,7 +140,7 @@ def test_counts_that_are_kept_do_not_hold_their_mini_batch(counts, monkeypatch):
     assert all(array.base is None for array in kept)
 
 
-def test_some_stretch_without_times_does_not_decide_for_all(model, facts, monkeypatch):
+def test_block_of_invalid_times_does_not_disable_the_column(model, facts, monkeypatch):
     monkeypatch.setattr(write, "BLOCK", 50)
     rows = [{"text": "cats dogs", "date": f"20{10 + i // 50}"} for i in range(150)]
     junk = [{"text": "cats dogs", "date": "junk"}] * 50
@@ -150,7 +150,7 @@ def test_some_stretch_without_times_does_not_decide_for_all(model, facts, monkey
         assert facts(model, rows[:50] + junk * 3, text_column="text")["time"] is None
 
 
-def test_dates_whose_order_is_told_too_late_are_not_used(model, facts, monkeypatch):
+def test_dates_whose_order_is_known_too_late_are_not_used(model, facts, monkeypatch):
     monkeypatch.setattr(write, "BLOCK", 50)
     early, late = ([{"text": "cats dogs", "date": date}] * 50 for date in ("1/2/1987", "26/2/1987"))
     with pytest.warns(UserWarning, match=r"'date' is not used .* '1/2/1987' was read month first"):
@@ -163,11 +163,11 @@ def test_dates_whose_order_is_told_too_late_are_not_used(model, facts, monkeypat
     ]
 
 
-def test_one_word(facts):
+def test_page_of_one_word(facts):
     model = TopicModel(2, random_state=0).fit(np.ones((30, 1)))
     assert facts(model, np.ones((30, 1)))["coherence"] is None
 
 
-def test_title_with_half_a_character(model, tmp_path):
+def test_title_with_a_lone_surrogate(model, tmp_path):
     path = write_report(model, RECORDS, tmp_path / "r.html", text_column="text", title="caf\udce9")
     assert "<title>caf?</title>" in path.read_text()

@@ -1,4 +1,4 @@
-"""The report page's script beside Python: the same mixtures, losses and words for any seed."""
+"""The script of the report page against Python: mixtures, losses and words."""
 
 import json
 import shutil
@@ -13,7 +13,7 @@ TEST = Path(__file__).parents[2] / "page" / "test" / "cases.test.js"
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
-def test_script_agrees_with_python(tmp_path):
+def test_script_matches_python(tmp_path):
     path = tmp_path / "cases.json"
     path.write_text(json.dumps(cases(None)))
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""Figures: what is drawn, where, and that nothing in a text can spoil it."""
+"""Figures: their content and layout, and hostile texts."""
 
 import datetime as dt
 import sys
@@ -15,13 +15,14 @@ from opelda.corpus import read
 from opelda.errors import InputError
 from opelda.report import map_positions, rank_words, topic_table, topic_weights
 from opelda.report.plots import plot_groups, plot_learning, plot_map, plot_over_time, plot_topics
+from tests.cases import cases
 
 THEMES = (["star", "galaxy", "orbit"], ["bread", "flour", "oven"], ["court", "judge", "jury"])
 
 
 @pytest.fixture(autouse=True)
 def closed():
-    """Draw on no screen, and keep no figure."""
+    """Use the agg backend, and close all figures."""
     mpl.use("agg")
     yield
     import matplotlib.pyplot as plt
@@ -50,7 +51,7 @@ def saved(axes, tmp_path):
     return (tmp_path / "figure.svg").read_text()
 
 
-def test_bars_are_the_probabilities_of_the_words(model):
+def test_bars_show_word_probabilities(model):
     axes = plot_topics(model, 4)
     heaviest = np.argsort(-topic_weights(model), kind="stable")
     for axis, topic in zip(axes, heaviest, strict=True):
@@ -61,7 +62,7 @@ def test_bars_are_the_probabilities_of_the_words(model):
         assert row.label.split(",")[0] in axis.get_title(loc="left")
 
 
-def test_topics_and_rankings_as_asked_for(model):
+def test_requested_topics_and_rankings(model):
     axes = plot_topics(model, 3, only=[2, 0], by="frex")
     assert [axis.get_title(loc="left")[0] for axis in axes] == ["2", "0"]
     words = [model.vocabulary_.words[i] for i in rank_words(model, 3, by="frex")[2]]
@@ -69,12 +70,12 @@ def test_topics_and_rankings_as_asked_for(model):
     assert len(plot_topics(model, n_topics=2)) == 2
 
 
-def test_the_map_has_every_topic_at_its_place_with_its_number(texts):
+def test_map_shows_every_topic_with_its_number(texts):
     model = opelda.TopicModel(3, random_state=0).fit(texts + texts[::3] * 5)
     axis = plot_map(model)
     circles = axis.collections[0]
     offsets, places = circles.get_offsets(), map_positions(model)
-    assert np.corrcoef(offsets[:, 0], places[:, 0])[0, 1] > 0.999  # where none is pushed
+    assert np.corrcoef(offsets[:, 0], places[:, 0])[0, 1] > 0.999  # without displaced circles
     assert np.corrcoef(offsets[:, 1], places[:, 1])[0, 1] > 0.999
     sizes, weights = circles.get_sizes(), topic_weights(model)
     assert np.allclose(sizes / sizes.max(), weights / weights.max(), rtol=1e-4)
@@ -84,7 +85,7 @@ def test_the_map_has_every_topic_at_its_place_with_its_number(texts):
 
 
 class Weighted:
-    """Topics with weights and labels, as a model has them."""
+    """A model with given weights and labels."""
 
     def __init__(self, n, seed):
         chance = np.random.default_rng(seed)
@@ -93,9 +94,10 @@ class Weighted:
         self.topic_weights_ = chance.permutation(np.geomspace(1, 0.02, n))
 
 
-@pytest.mark.parametrize("n", [1, 2, 5, 20, 60, 120])
-@pytest.mark.parametrize("own", [False, True])
-def test_nothing_on_the_map_hides_anything(monkeypatch, n, own):
+@pytest.mark.parametrize(
+    ("n", "own"), [*((n, own) for n in (1, 2, 5, 20, 60) for own in (False, True)), (120, True)]
+)
+def test_nothing_on_the_map_overlaps(monkeypatch, n, own):
     topics = Weighted(n, n)
     weights = topics.topic_weights_
     monkeypatch.setattr("opelda.report.plots._topic_figures.shares_or_even", lambda *_: weights)
@@ -119,20 +121,20 @@ def test_nothing_on_the_map_hides_anything(monkeypatch, n, own):
         assert not any(box.overlaps(number.get_window_extent()) for number in numbers)
         nearest = np.clip(middles, [box.x0, box.y0], [box.x1, box.y1])
         far = np.hypot(*(middles - nearest).T) - radii
-        assert far.min() > -1  # over no circle
-        assert far[k] < 5 * to_pixels  # beside its own
+        assert far.min() > -1  # covers no circle
+        assert far[k] < 5 * to_pixels  # next to its circle
     if n <= 20 and not own:
         assert len(labels) > 0.8 * n
 
 
-def test_labels_of_the_map_are_as_many_as_wanted():
+def test_number_of_map_labels_is_limited():
     topics = np.random.default_rng(0).dirichlet(np.full(200, 0.05), 60)
     assert len(plot_map(topics).texts) > 80
     assert len(plot_map(topics, n_labels=5).texts) <= 65
     assert len(plot_map(topics, n_labels=0).texts) == 60
 
 
-def test_over_time_draws_the_means_of_each_year(model, texts):
+def test_over_time_shows_yearly_means(model, texts):
     years = [2000 + i // 30 for i in range(120)]
     axis = plot_over_time(model, texts, years, n_topics=3)
     theta = model.transform(texts)
@@ -144,8 +146,8 @@ def test_over_time_draws_the_means_of_each_year(model, texts):
     assert {text.get_text() for text in axis.texts} == {line.get_label() for line in axis.lines}
 
 
-def test_no_line_is_drawn_over_a_gap_of_months(model, texts):
-    """A point of its own keeps a marker, where lines of many points have none."""
+def test_lines_have_gaps_for_missing_months(model, texts):
+    """Isolated points have a marker, points on lines do not."""
     days = [*range(1, 25), *range(120, 144), 300]
     dates = [f"{np.datetime64('1987-01-01') + day}" for day in days for _ in range(10)]
     many = (texts * 5)[: len(dates)]
@@ -158,7 +160,7 @@ def test_no_line_is_drawn_over_a_gap_of_months(model, texts):
     assert list(line.get_markevery()) == [50]
 
 
-def test_over_time_shows_what_changed_most(model, texts):
+def test_over_time_shows_the_topics_that_changed_most(model, texts):
     stars = [text for text in texts if text.split()[0] in THEMES[0]]
     some, times = texts + stars, [2001] * 120 + [2002] * len(stars)
     axis = plot_over_time(model, some, times, n_topics=1)
@@ -168,7 +170,7 @@ def test_over_time_shows_what_changed_most(model, texts):
 
 
 @pytest.mark.parametrize("last", ["alike", "none of two topics"])
-def test_names_of_lines_do_not_meet(model, texts, last):
+def test_line_labels_do_not_overlap(model, texts, last):
     some = texts if last == "alike" else [text for text in texts if text.split()[0] in THEMES[0]]
     times = [2000] * 120 + [2001] * len(some)
     axis = plot_over_time(model, texts + some, times, n_topics=3)
@@ -180,7 +182,7 @@ def test_names_of_lines_do_not_meet(model, texts, last):
     assert boxes[-1].y1 < frame.y1 + boxes[0].height
 
 
-def test_groups_draw_the_means_of_each_group(model, texts):
+def test_groups_show_group_means(model, texts):
     groups = [("sky", "food", "law")[i % 3] for i in range(119)] + [None]
     axes = plot_groups(model, texts, groups, topics=[0, 1, 2])
     names = [label.get_text() for label in axes[0].get_yticklabels()]
@@ -214,7 +216,7 @@ def test_bars_of_all_panels_have_one_scale(model, texts):
             assert ticks[0] == "0%"
 
 
-def test_the_learning_curve():
+def test_learning_curve():
     curve = [(100, -7.5), (200, -7.1), (100_000, -7.0)]
     model = SimpleNamespace(learning_curve_=curve, learning_curve_of_="validation documents")
     axis = plot_learning(model)
@@ -240,7 +242,7 @@ def test_axes_given_are_drawn_on_and_returned(model, texts):
 HOSTILE = '$x^{$ \\frac <script>&" \x1b[31m\u202e\n %s {0} _' + "long " * 400
 
 
-def test_nothing_in_a_text_spoils_a_figure(texts, tmp_path):
+def test_hostile_texts_are_drawn_literally(texts, tmp_path):
     words = [f"{HOSTILE[:60]}{i}" for i in range(9)]
     documents = [{words[3 * (i % 3) + j]: 5 for j in range(3)} for i in range(60)]
     model = opelda.OnlineOPE(3, random_state=0).fit(documents)
@@ -260,14 +262,14 @@ def test_nothing_in_a_text_spoils_a_figure(texts, tmp_path):
         assert height < 15
 
 
-def test_figures_do_not_change_the_settings_of_others(model):
+def test_figures_do_not_change_matplotlib_settings(model):
     with mpl.rc_context({"font.size": 7.5, "savefig.dpi": 77}):
         before = dict(mpl.rcParams)
         plot_map(model)
         assert dict(mpl.rcParams) == before
 
 
-@pytest.mark.parametrize(
+@cases(
     ("call", "said"),
     [
         (lambda m, t: plot_over_time(m, t), "no column of times"),
@@ -281,18 +283,18 @@ def test_figures_do_not_change_the_settings_of_others(model):
         (lambda m, t: plot_topics(m, only=[7]), "only must be"),
     ],
 )
-def test_mistakes_are_sentences(model, texts, call, said):
+def test_invalid_arguments_are_rejected(model, texts, call, said):
     with pytest.raises(InputError, match=said):
         call(model, texts)
 
 
-def test_matplotlib_may_be_missing(model, monkeypatch):
+def test_missing_matplotlib_names_the_extra(model, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(InputError, match=r"^Figures need matplotlib.*opelda\[plot\]'\.$"):
         plot_map(model)
 
 
-def test_times_of_the_metadata_are_found(model, texts):
+def test_time_column_of_the_metadata_is_detected(model, texts):
     corpus = read(
         [
             {"text": text, "date": str(dt.date(2000 + i % 2, 1, 1)), "section": "ab"[i % 2]}

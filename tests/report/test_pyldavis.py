@@ -1,4 +1,4 @@
-"""A model as pyLDAvis takes it."""
+"""The model in the form of pyLDAvis."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ def model(corpus):
     return opelda.OnlineOPE(4, random_state=0).fit(corpus.X)
 
 
-def test_everything_that_it_checks_holds(model, corpus):
+def test_pyldavis_checks_pass(model, corpus):
     X = corpus.X.toarray()
     X[7] = 0
     given = to_pyldavis(model, X)
@@ -36,7 +36,7 @@ def test_everything_that_it_checks_holds(model, corpus):
         to_pyldavis(model, X[[7]])
 
 
-def test_it_keeps_the_numbers_of_topics(model, corpus):
+def test_topic_numbers_are_kept(model, corpus):
     prepare = pytest.importorskip("pyLDAvis").prepare
     import warnings
 

@@ -1,4 +1,4 @@
-"""Words ranked as the definitions say, whatever the topics."""
+"""Word rankings against their definitions."""
 
 import re
 
@@ -10,8 +10,9 @@ from hypothesis.extra import numpy as npst
 
 from opelda.errors import InputError
 from opelda.report import label_topics, rank_words
+from tests.cases import cases
 
-# few different values, so that there are ties, and zeros, as the ML rule leaves them
+# few distinct values, for ties, and zeros, as in ML learning
 TABLES = npst.arrays(
     np.float64,
     st.tuples(st.integers(1, 5), st.integers(1, 12)),
@@ -20,7 +21,7 @@ TABLES = npst.arrays(
 
 
 def best(scores, n):
-    """The highest scores, of equals the lower id."""
+    """Return the highest scores; ties go to the lower id."""
     return sorted(range(len(scores)), key=lambda j: (-scores[j], j))[:n]
 
 
@@ -44,39 +45,39 @@ def frex(topics):
 
 
 @given(TABLES, st.integers(1, 15))
-def test_most_probable(topics, n):
+def test_most_probable_words(topics, n):
     expected = [best(row, n) for row in topics]
     assert rank_words(topics, n, by="probability").tolist() == expected
 
 
 @given(TABLES, st.integers(1, 15))
-def test_frex_is_the_harmonic_mean_of_two_ranks(topics, n):
+def test_frex_is_the_harmonic_mean_of_ranks(topics, n):
     expected = [best(row, n) for row in frex(topics)]
     assert rank_words(topics, n, by="frex").tolist() == expected
 
 
 @given(TABLES, st.integers(1, 15), st.sampled_from([0.0, 0.3, 0.6, 1.0]), st.randoms())
-def test_relevance(topics, n, lambda_, random):
+def test_relevance_matches_its_formula(topics, n, lambda_, random):
     weights = np.array([random.choice([0.5, 1.0, 3.0]) for _ in topics])
     found = rank_words(topics, n, by="relevance", weights=weights, lambda_=lambda_)
     scores = relevance(topics, weights, lambda_)
     for row, own in zip(scores, found, strict=True):
-        # the same words up to rounding: none left out is better than one taken
+        # the same words up to rounding: no omitted word beats a chosen word
         assert len(own) == len(set(own)) == min(n, len(row))
         assert np.allclose(row[own], np.sort(row)[::-1][: len(own)])
 
 
-def test_whole_numbers_are_weights():
+def test_integer_weights_are_accepted():
     assert rank_words(np.array([[3, 0, 7]], np.uint8), 2, by="probability").tolist() == [[2, 0]]
 
 
-def test_relevance_of_lambda_one_is_probability():
+def test_relevance_with_lambda_one_is_probability():
     topics = np.random.default_rng(0).dirichlet(np.full(50, 0.3), 4)
     assert np.array_equal(rank_words(topics, lambda_=1.0), rank_words(topics, by="probability"))
 
 
 @given(TABLES, st.integers(1, 15))
-def test_tfidf_takes_topics_for_documents(topics, n):
+def test_tfidf_treats_topics_as_documents(topics, n):
     frequency = np.maximum(topics.mean(axis=0), 1e-30)
     scores = np.maximum(topics, 1e-30) * np.log1p(1 / (len(topics) * frequency))
     for row, own in zip(scores, rank_words(topics, n, by="tfidf"), strict=True):
@@ -84,7 +85,7 @@ def test_tfidf_takes_topics_for_documents(topics, n):
 
 
 def independent_words(topics, n, X):
-    """Of twice as many words the one that fits the others least goes, until n are left."""
+    """From 2n words, remove the least coherent word until n remain."""
     shares = [(X[:, j] > 0).mean() for j in range(X.shape[1])]
 
     def npmi(a, b):
@@ -102,7 +103,7 @@ def independent_words(topics, n, X):
         yield left
 
 
-def test_words_that_occur_together():
+def test_coherence_ranking_matches_the_reference():
     rng = np.random.default_rng(5)
     topics = rng.dirichlet(np.full(30, 0.5), 4)
     X = rng.poisson(rng.dirichlet(np.full(4, 0.2), 60) @ topics * 20)
@@ -111,7 +112,7 @@ def test_words_that_occur_together():
     assert np.array_equal(rank_words(topics, 30, by="coherence", X=X), rank_words(topics, 30))
 
 
-def test_weights_matter_for_relevance():
+def test_relevance_depends_on_weights():
     # word 0 is common in the heavy topic; word 1 is as common in a light one
     topics = np.array([[0.4, 0.4, 0.2], [0.9, 0.05, 0.05], [0.05, 0.9, 0.05]])
     heavy = rank_words(topics, 1, by="relevance", weights=[0.1, 0.89, 0.01], lambda_=0.0)
@@ -120,7 +121,7 @@ def test_weights_matter_for_relevance():
     assert light[0, 0] != 1
 
 
-def test_single_precision_and_strided_topics_are_taken_as_they_are():
+def test_float32_and_strided_topics_are_accepted():
     topics = np.random.default_rng(1).dirichlet(np.full(40, 0.3), 3)
     strided = np.asfortranarray(topics.astype(np.float32))
     for by in ("probability", "relevance", "tfidf", "frex"):
@@ -129,7 +130,7 @@ def test_single_precision_and_strided_topics_are_taken_as_they_are():
         )
 
 
-@pytest.mark.parametrize(
+@cases(
     ("options", "said"),
     [
         ({"by": "beauty"}, "by must be"),
@@ -143,13 +144,13 @@ def test_single_precision_and_strided_topics_are_taken_as_they_are():
         ({"X": [[1, 1]]}, 'X has no effect without by="coherence"'),
     ],
 )
-def test_mistakes(options, said):
+def test_invalid_options_are_rejected(options, said):
     with pytest.raises(InputError, match=said):
         rank_words([[0.5, 0.5], [0.1, 0.9]], **options)
 
 
 @given(TABLES)
-def test_labels_never_fail_and_are_words_of_the_topic(topics):
+def test_labels_are_words_of_the_topic(topics):
     words = [f"{j}word" for j in range(topics.shape[1])]
     labels = label_topics(topics, n_words=2, feature_names=words)
     assert len(labels) == len(topics)
@@ -160,7 +161,7 @@ def test_labels_never_fail_and_are_words_of_the_topic(topics):
     assert len(set(labels)) == len(labels)
 
 
-def test_labels_have_more_words_only_where_they_must():
+def test_labels_are_extended_only_when_ambiguous():
     topics = np.array([[0.5, 0.3, 0.2, 0.0, 0.0], [0.5, 0.3, 0.0, 0.2, 0.0], [0, 0, 0, 0.1, 0.9]])
     labels = label_topics(topics, n_words=1, feature_names=["tea", "cup", "pot", "mug", "jug"])
     assert labels[2] == "jug"
@@ -187,13 +188,13 @@ def test_labels_prefer_frequent_and_exclusive_words():
     ]
 
 
-def test_a_label_does_not_repeat_a_word_with_another_ending():
+def test_labels_have_no_two_inflections_of_a_word():
     topics = [[0.3, 0.3, 0.3, 0.1]]
     words = ["model", "models", "modeling", "data"]
     assert label_topics(topics, feature_names=words) == ["model, data"]
 
 
-def test_labels_need_as_many_words_as_columns():
+def test_invalid_label_arguments_are_rejected():
     with pytest.raises(InputError, match="feature_names has 3 words but the topics have 2"):
         label_topics([[0.5, 0.5]], feature_names=["a", "b", "c"])
     with pytest.raises(InputError, match="n_words must be"):

@@ -1,4 +1,4 @@
-"""Tables: sequences of rows, data frames, and what people see of them."""
+"""Tables: sequences of rows, data frames, text and HTML."""
 
 from dataclasses import asdict, dataclass
 from html.parser import HTMLParser
@@ -47,7 +47,7 @@ def test_data_frames_hold_the_rows(rows):
 
 
 class Cells(HTMLParser):
-    """The cells of a table, and every tag that there is."""
+    """Collect the cells and all tags of a table."""
 
     def __init__(self, text):
         super().__init__()
@@ -67,7 +67,7 @@ class Cells(HTMLParser):
 HOSTILE = "<script>alert(1)</script>\"'&\x1b[31m\u202e\u2028\x9b0m\r\n😀"
 
 
-def test_a_notebook_shows_what_is_there_and_runs_none_of_it():
+def test_notebook_tables_are_escaped():
     found = Cells(Table(Cell, [Cell(3, 0.5, HOSTILE, (HOSTILE,))])._repr_html_())
     assert found.tags == {"table", "thead", "tbody", "tr", "th", "td"}
     assert found.cells[:2] == ["3", "0.5"]
@@ -75,13 +75,13 @@ def test_a_notebook_shows_what_is_there_and_runs_none_of_it():
     assert "".join(found.cells).isprintable()
 
 
-def test_a_terminal_is_not_written_on():
+def test_repr_escapes_control_characters():
     lines = repr(Table(Cell, [Cell(3, None, HOSTILE, ())])).splitlines()
     assert len(lines) == 2
     assert all(line.isprintable() for line in lines)
 
 
-def test_long_tables_are_cut_where_they_are_looked_at():
+def test_long_tables_are_abbreviated_on_display():
     table = Table(Cell, [Cell(i, 0.1, "x" * 500, ()) for i in range(ROWS_SHOWN + 7)])
     assert len(table.to_polars()) == ROWS_SHOWN + 7
     for shown, end in ((repr(table), "\n"), (table._repr_html_(), "</tr>")):
@@ -90,7 +90,7 @@ def test_long_tables_are_cut_where_they_are_looked_at():
     assert max(map(len, repr(table).splitlines())) < 200
 
 
-def test_an_empty_table_has_its_columns():
+def test_empty_table_has_columns():
     assert Table(DocumentRow, []).to_polars().shape == (0, 8)
     assert repr(Table(DocumentRow, [])).split() == Table(DocumentRow, []).columns
 

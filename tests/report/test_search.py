@@ -1,4 +1,4 @@
-"""Documents found by texts like them, by words and by topic."""
+"""Documents found by similar texts, by words and by topic."""
 
 import re
 
@@ -15,6 +15,7 @@ from opelda.errors import InputError
 from opelda.report import nearest, search, top_documents
 from opelda.report._document_blocks import DocumentBlock
 from opelda.report._retrieval import BestDocuments
+from tests.cases import cases
 
 THEMES = (["star", "galaxy", "orbit"], ["bread", "flour", "oven"], ["court", "judge", "jury"])
 
@@ -32,7 +33,7 @@ def model(texts):
 
 
 @given(st.integers(1, 5), st.integers(1, 40), st.integers(1, 7), st.integers(1, 12), st.integers())
-def test_it_is_a_sort_whatever_the_blocks(n_queries, n_docs, n, size, seed):
+def test_ranking_is_independent_of_block_size(n_queries, n_docs, n, size, seed):
     chance = np.random.default_rng(abs(seed))
     scores = chance.choice([0.0, 0.25, 0.5, 1.0], (n_queries, n_docs))
     best = BestDocuments(n)
@@ -51,8 +52,8 @@ def test_it_is_a_sort_whatever_the_blocks(n_queries, n_docs, n, size, seed):
         assert [c.described for c in found] == [(2.0, i, f"d{i}", None) for i in expected]
 
 
-def test_a_text_finds_itself_and_its_theme(model, texts, monkeypatch):
-    monkeypatch.setattr(searching, "QUERIES", 2)  # several parts
+def test_nearest_finds_the_text_and_its_theme(model, texts, monkeypatch):
+    monkeypatch.setattr(searching, "QUERIES", 2)  # several blocks
     rows = nearest(model, texts, texts[:5], n=8)
     assert [(row.query, row.rank) for row in rows] == [
         (q, r) for q in range(5) for r in range(1, 9)
@@ -68,7 +69,7 @@ def test_a_text_finds_itself_and_its_theme(model, texts, monkeypatch):
     assert [row.document for row in counts] == [row.document for row in same]
 
 
-def test_words_are_where_they_are(model, texts):
+def test_search_finds_documents_with_the_words(model, texts):
     for query in ("oven", ["oven", "jury"], "Oven; the JURY!"):
         wanted = {"oven", "jury"} if "u" in str(query).lower() else {"oven"}
         found = [row.document for row in search(model, texts, query, n=100)]
@@ -77,7 +78,7 @@ def test_words_are_where_they_are(model, texts):
     assert search(model, texts, "star bread", n=1)[0].document == 60
 
 
-def test_words_that_the_model_lacks_are_found_in_the_texts(model, texts):
+def test_words_unknown_to_the_model_are_found_in_texts(model, texts):
     texts = [*texts, "the mine of a town", "the Mine, the mine!", "oven mine", "a mine"]
     for query in ("mine", "xyzzy", "mine oven", "the"):
         wanted = set(query.split())
@@ -90,7 +91,7 @@ def test_words_that_the_model_lacks_are_found_in_the_texts(model, texts):
     assert (best.document, best.score) == (n - 1, pytest.approx(1.0))
 
 
-def test_a_topic_has_its_typical_documents(model, texts):
+def test_search_by_topic_matches_top_documents(model, texts):
     for topic in range(3):
         found = search(model, texts, topic=topic, n=5)
         typical = top_documents(model, texts, n=5, topics=[topic])
@@ -104,7 +105,7 @@ def test_a_topic_has_its_typical_documents(model, texts):
         assert row.score == pytest.approx(product, rel=1e-6)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("call", "said"),
     [
         (lambda m, t: search(m, t), "query is empty"),
@@ -117,6 +118,6 @@ def test_a_topic_has_its_typical_documents(model, texts):
         (lambda m, t: search(m.components_, t, "star"), "must be a fitted model"),
     ],
 )
-def test_mistakes_are_sentences(model, texts, call, said):
+def test_invalid_arguments_are_rejected(model, texts, call, said):
     with pytest.raises(InputError, match=said):
         call(model, texts)

@@ -17,10 +17,11 @@ from opelda.report import topics_by, topics_over_time
 from opelda.report._shares import corpus_shares
 from opelda.report._times import MOST_BINS, UNITS, group_bins, time_bins
 from opelda.report._unmixing import Unmixing, on_simplex
+from tests.cases import cases
 
 
 class Fixed:
-    """A model of topics that are known."""
+    """A model with given topics."""
 
     def __init__(self, topics):
         self.components_ = np.asarray(topics)
@@ -35,41 +36,43 @@ MODEL = Fixed(np.random.default_rng(5).dirichlet(np.full(V, 0.2), K))
 
 
 def drawn(theta, n_tokens, seed):
-    """Return counts of documents of these mixtures."""
+    """Return counts of documents with the given mixtures."""
     chance = np.random.default_rng(seed)
     return np.array([chance.multinomial(n_tokens, row @ MODEL.components_) for row in theta])
 
 
 @given(st.integers(0, 9999), st.integers(2, 6), st.integers(6, 20))
-def test_of_expected_words_the_shares_are_the_mixture(seed, n_topics, n_words):
+def test_shares_of_expected_counts_are_the_mixture(seed, n_topics, n_words):
     chance = np.random.default_rng(seed)
     topics = chance.dirichlet(np.full(n_words, 0.3), n_topics)
-    assume(np.linalg.svd(topics)[1][-1] > 0.05)  # or they are the same for all that words say
+    assume(np.linalg.svd(topics)[1][-1] > 0.05)  # otherwise words cannot distinguish them
     theta = chance.dirichlet(np.ones(n_topics), 5)
     shares, known = Unmixing(Fixed(topics)).shares(
         chance.integers(1, 50, (5, 1)) * (theta @ topics)
     )
-    assert np.allclose(shares, theta, atol=1e-6)  # linear: so is the expectation
+    assert np.allclose(
+        shares, theta, atol=1e-6
+    )  # the estimate is linear, so its expectation is exact
     assert known.all()
 
 
-def test_shares_are_counts_of_topics_corrected_for_confusion():
+def test_shares_correct_topic_counts_for_confusion():
     X = drawn(np.random.default_rng(1).dirichlet(np.ones(K), 20), 15, 1)
     passed = MODEL.components_ / MODEL.components_.sum(axis=0)  # p(k | w), topics alike
-    confusion = passed @ MODEL.components_.T  # a word of topic j passes for one of k
+    confusion = passed @ MODEL.components_.T  # probability that a word of topic j is assigned to k
     expected = np.linalg.solve(confusion, passed @ X.T / 15).T
     shares, _ = Unmixing(MODEL).shares(sparse.csr_array(X))
     assert np.allclose(shares, expected)
     assert np.allclose(shares.sum(axis=1), 1)
 
 
-def test_topics_that_no_word_tells_apart_share_alike():
+def test_indistinguishable_topics_have_equal_shares():
     topics = MODEL.components_[[0, 1, 1]]
     shares, _ = Unmixing(Fixed(topics)).shares([[0.2, 0.4, 0.4]] @ topics)
     assert np.allclose(shares, [[0.2, 0.4, 0.4]], atol=1e-6)
 
 
-def test_words_that_no_topic_has_say_nothing():
+def test_words_without_a_topic_are_ignored():
     topics = np.array([[0.5, 0.5, 0.0], [0.0, 1.0, 0.0]])
     shares, known = Unmixing(Fixed(topics)).shares(np.array([[2, 2, 7], [0, 0, 3]]))
     assert np.allclose(shares[0], [1, 0])
@@ -77,7 +80,7 @@ def test_words_that_no_topic_has_say_nothing():
 
 
 @given(st.integers(0, 9999), st.integers(1, 6))
-def test_the_nearest_mixture(seed, n_topics):
+def test_nearest_mixture_is_a_projection(seed, n_topics):
     chance = np.random.default_rng(seed)
     given_rows = chance.normal(size=(4, n_topics))
     given_rows += (1 - given_rows.sum(axis=1, keepdims=True)) / n_topics
@@ -86,18 +89,18 @@ def test_the_nearest_mixture(seed, n_topics):
     assert np.allclose(found.sum(axis=1), 1)
     others = chance.dirichlet(np.ones(n_topics), 50)
     for row, near in zip(given_rows, found, strict=True):
-        assert ((others - near) @ (row - near) <= 1e-9).all()  # what makes it the nearest
+        assert ((others - near) @ (row - near) <= 1e-9).all()  # the condition of the nearest point
 
 
 def likeliest(frequencies):
-    """Return the mixture of highest likelihood, by many steps of EM."""
+    """Return the maximum likelihood mixture, by EM."""
     theta = np.full(K, 1 / K)
     for _ in range(3000):
         theta = theta * (MODEL.components_ @ (frequencies / (theta @ MODEL.components_)))
     return theta
 
 
-def test_shares_of_a_collection_and_their_intervals():
+def test_shares_and_intervals_of_a_corpus():
     X = drawn(np.random.default_rng(0).dirichlet(np.ones(K), 9000), 8, 0)
     X[5] = 0  # says nothing of any topic
     index = np.random.default_rng(1).integers(-1, 3, 9000)
@@ -126,22 +129,22 @@ def test_shares_of_a_collection_and_their_intervals():
 
 
 @pytest.mark.parametrize("seed", range(1))
-def test_shares_are_right_where_documents_are_short(seed):
-    """Of three words each, where a mixture says next to nothing of its document."""
+def test_shares_of_short_documents_are_unbiased(seed):
+    """Three words per document, so that single mixtures are nearly uninformative."""
     truth = {"a": [0.7, 0.1, 0.1, 0.1], "b": [0.1, 0.1, 0.1, 0.7]}
     groups = ["a", "b"] * 4000
     chance = np.random.default_rng(seed)
     theta = np.array([chance.dirichlet(2 * np.array(truth[group])) for group in groups])
     for row in topics_by(MODEL, drawn(theta, 3, seed + 1), groups, level=0.9999):
-        half = row.high - row.corrected_share  # 3.9 standard errors, of which six are allowed
+        half = row.high - row.corrected_share  # 3.9 standard errors; the limit is 6
         assert abs(row.corrected_share - truth[row.bin][row.topic]) <= 6 / 3.9 * half
         assert half < 0.075
         assert row.n_docs == 4000
 
 
 @given(st.integers(0, 9999))
-def test_an_interval_holds_both_estimates_where_a_group_has_its_own_words(seed):
-    """Documents that do not follow the model: a few of a topic's words make up the group's."""
+def test_interval_covers_both_estimates_for_groups_with_own_words(seed):
+    """Documents that violate the model: each group uses only some words of a topic."""
     chance = np.random.default_rng(seed)
     own = np.where(chance.random(V) < 0.3, 5.0, 0.2) * MODEL.components_[0]
     mixed = 0.5 * own / own.sum() + 0.5 * MODEL.components_[1]
@@ -156,7 +159,7 @@ def test_an_interval_holds_both_estimates_where_a_group_has_its_own_words(seed):
         assert row.mean_share == pytest.approx(plain[row.topic], abs=1e-5)
 
 
-def test_a_topic_has_other_words_at_other_times():
+def test_top_words_change_over_time():
     topics = np.zeros((2, 8))
     topics[0, :4], topics[1, 4:] = 0.25, 0.25
     X = np.zeros((60, 8), int)
@@ -172,7 +175,7 @@ def test_a_topic_has_other_words_at_other_times():
     assert [row.topic for row in only] == [1, 1]
 
 
-def test_columns_are_named_found_or_given():
+def test_columns_are_named_detected_or_passed():
     records = [
         {"text": "tea cup" if i % 2 else "bond rise", "date": f"200{i % 2}", "party": "ab"[i % 2]}
         for i in range(40)
@@ -207,8 +210,8 @@ WRITTEN = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("value", "unit"), WRITTEN.items(), ids=str)
-def test_times_are_read_as_they_are_usually_written(value, unit):
+@cases(("value", "unit"), WRITTEN.items(), ids=str)
+def test_common_time_formats_are_parsed(value, unit):
     for coarse in UNITS[UNITS.index(unit) :]:
         found = time_bins([value, None, ""], coarse)
         assert found.index.tolist() == [0, -1, -1]
@@ -232,11 +235,11 @@ def test_bins_hold_their_documents_in_order(times):
         assert i + 1 == len(found.starts) or time < found.starts[i + 1]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("days", "unit"),
     [(30, "day"), (300, "week"), (1500, "month"), (4000, "quarter"), (20000, "year")],
 )
-def test_bins_are_as_fine_as_is_sensible(days, unit):
+def test_bin_width_follows_the_time_span(days, unit):
     start = dt.date(1960, 1, 4)
     times = [start + dt.timedelta(days=int(i)) for i in np.arange(4000) * days / 4000]
     found = time_bins(times)
@@ -244,7 +247,7 @@ def test_bins_are_as_fine_as_is_sensible(days, unit):
     assert len(found.starts) <= MOST_BINS
 
 
-def test_years_alone_are_years():
+def test_whole_numbers_are_years():
     assert time_bins(pl.Series(["1987"] * 50 + ["1988"] * 50)).unit == "year"
 
 
@@ -252,7 +255,7 @@ NEW_YORK, TOKYO = (dt.timezone(dt.timedelta(hours=hours)) for hours in (-4, 9))
 EVENING = dt.datetime(2017, 7, 31, 22, 19)
 
 
-@pytest.mark.parametrize(
+@cases(
     "times",
     [
         [EVENING.replace(tzinfo=zone).isoformat() for zone in (NEW_YORK, dt.UTC, TOKYO)],
@@ -262,12 +265,12 @@ EVENING = dt.datetime(2017, 7, 31, 22, 19)
     ],
     ids=["texts", "datetimes", "polars", "pandas"],
 )
-def test_a_time_with_a_zone_counts_as_written(times):
+def test_time_with_a_zone_is_binned_as_written(times):
     for unit, label in (("day", "2017-07-31"), ("hour", "2017-07-31 22:00")):
         assert time_bins(times, unit).labels == [label]
 
 
-def test_one_moment_in_two_zones_is_two_times():
+def test_one_instant_in_two_zones_has_two_bins():
     moments = [EVENING.replace(tzinfo=NEW_YORK)]
     moments += [moments[0].astimezone(zone) for zone in (dt.UTC, TOKYO, NEW_YORK)]
     assert time_bins(moments, "hour").labels == [
@@ -276,14 +279,14 @@ def test_one_moment_in_two_zones_is_two_times():
     assert time_bins(moments, "hour").index.tolist() == [0, 1, 2, 0]
 
 
-def test_a_zone_in_parquet_counts_as_its_clock_showed_it(tmp_path):
+def test_zoned_parquet_times_use_local_time(tmp_path):
     when = pl.Series("date", [EVENING] * 3).dt.replace_time_zone("America/New_York")
     pl.DataFrame({"text": ["tea"] * 3, "date": when}).write_parquet(tmp_path / "t.parquet")
     corpus = read(tmp_path / "t.parquet", metadata="auto")
     assert time_bins(corpus.metadata["date"], "day").labels == ["2017-07-31"]
 
 
-def test_most_times_must_be_readable():
+def test_most_times_must_be_parseable():
     assert time_bins(["2001", "2002", "soon"]).index.tolist() == [0, 1, -1]
     with pytest.raises(InputError, match="'soon' is not known to be a time"):
         time_bins(["soon", "2001", "<b>"])
@@ -292,7 +295,7 @@ def test_most_times_must_be_readable():
 
 
 @given(st.lists(st.sampled_from(["a", "b", "c", "=d", None, "", float("nan")])), st.integers(1, 4))
-def test_the_largest_groups_come_first(labels, most):
+def test_largest_groups_come_first(labels, most):
     counts = {g: sum(x == g for x in labels) for g in ("a", "b", "c", "=d") if g in labels}
     if not counts:
         with pytest.raises(InputError, match="No document has a group"):

@@ -1,4 +1,4 @@
-"""The axis of time: labels that do not meet, and say which bin they stand at."""
+"""The time axis: labels do not overlap, and name their bin."""
 
 import datetime as dt
 from itertools import pairwise
@@ -37,13 +37,13 @@ def drawn(figure, shape, starts, unit):
 
 
 @pytest.mark.parametrize("unit", UNITS)
-@pytest.mark.parametrize("n_bins", [2, 8, 31, 60, 1000])
+@pytest.mark.parametrize("n_bins", [2, 31, 1000])
 @pytest.mark.parametrize("n_panels", [1, 4])
-def test_labels_do_not_meet(unit, n_bins, n_panels):
+def test_labels_do_not_overlap(unit, n_bins, n_panels):
     figure = Figure((7.2, 3.8))
     starts = bins_from(dt.datetime(1789, 7, 14, 23, 59), unit, n_bins)
     axis = drawn(figure, (1, n_panels), starts, unit)[-1]
-    for width in (7.2, 20.0):  # a figure may be given another size
+    for width in (7.2, 20.0):  # the figure may be resized
         figure.set_size_inches(width, 3.8)
         boxes = [box for _, _, box in shown(axis)]
         assert len(boxes) >= (2 if n_panels == 1 else 1)
@@ -52,18 +52,19 @@ def test_labels_do_not_meet(unit, n_bins, n_panels):
 
 @settings(max_examples=25)
 @given(MOMENTS, st.sampled_from(UNITS), st.integers(2, 90))
-def test_labels_say_which_bin_begins_there(first, unit, n_bins):
+def test_labels_name_the_bin_that_starts_there(first, unit, n_bins):
     starts = bins_from(first, unit, n_bins)
     (axis,) = drawn(Figure((7.2, 3.8)), (1, 1), starts, unit)
     labels = {label_of(start, unit): date2num(start) for start in starts}
     found = shown(axis)
     assert found
+    assert all(left.x1 < right.x0 for (*_, left), (*_, right) in pairwise(found))
     for place, text, _ in found:
         assert labels[" ".join(reversed(text.split("\n")))] == pytest.approx(place, abs=1e-6)
 
 
 @given(MOMENTS, st.sampled_from(UNITS))
-def test_bins_have_numbers(moment, unit):
+def test_bin_numbers_round_trip(moment, unit):
     start = start_of(moment, unit)
     number = bin_number(start, unit)
     assert bin_start(number, unit) == start
@@ -84,7 +85,7 @@ def test_round_times_are_labelled():
         assert [text for _, text, _ in shown(axis)] == texts
 
 
-def test_a_part_that_is_looked_at_closely_has_labels_of_its_own():
+def test_zoomed_axis_has_its_own_labels():
     starts = bins_from(dt.datetime(1990, 1, 1), "day", 3000)
     (axis,) = drawn(Figure((7.2, 3.8)), (1, 1), starts, "day")
     axis.set_xlim(starts[100], starts[103])

@@ -1,4 +1,4 @@
-"""The hierarchy of topics, and topics that are nearly the same."""
+"""The hierarchy of topics, and near-duplicate topics."""
 
 import numpy as np
 import pytest
@@ -14,13 +14,13 @@ from opelda.report.rows import MergeRow, Table
 
 
 def information(masses):
-    """Return the mutual information of topics and words, of their joint distribution."""
+    """Return the mutual information of topics and words from their joint distribution."""
     product = np.outer(masses.sum(axis=1), masses.sum(axis=0))
     return (masses * np.log(masses / product)).sum()
 
 
 def greedy(masses):
-    """Merge topics the slow way: look at the information that every pair loses."""
+    """Merge topics by computing the information loss of every pair."""
     parts = {k: mass for k, mass in enumerate(masses)}
     for node in range(len(masses), 2 * len(masses) - 1):
         now = information(np.array([*parts.values()]))
@@ -36,7 +36,7 @@ def greedy(masses):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_each_merger_loses_least_information(seed):
+def test_each_merge_loses_the_least_information(seed):
     rng = np.random.default_rng(seed)
     topics = rng.dirichlet(np.full(30, 0.2), 9) + 1e-6
     topics /= topics.sum(axis=1, keepdims=True)
@@ -47,7 +47,7 @@ def test_each_merger_loses_least_information(seed):
     assert sum(row.loss for row in rows) == pytest.approx(information(topics / 9))
 
 
-def test_weights_are_the_models_and_add_up():
+def test_weights_are_those_of_the_model_and_add_up():
     model = OnlineOPE(6, batch_size=50, random_state=0).fit(generate(300, n_words=60).X)
     tree = topic_tree(model)
     assert tree.merges[-1].weight == pytest.approx(1.0)
@@ -75,14 +75,14 @@ def test_groups_and_linkage_are_cuts_of_the_tree():
         tree.groups(13)
 
 
-def test_heights_never_fall():
+def test_heights_never_decrease():
     rows = [MergeRow(3, 0, 1, 2, 0.6, 0.3, ()), MergeRow(4, 3, 2, 3, 1.0, 0.2, ())]
     tree = TopicTree(Table(MergeRow, rows), ["a", "b", "c"], np.ones(3) / 3)
     assert tree.heights.tolist() == [0, 0, 0, 0.3, 0.3]
     assert is_valid_linkage(tree.linkage)
 
 
-def test_a_tree_is_drawn_with_every_topic_once():
+def test_tree_figure_has_every_topic_once():
     topics = np.random.default_rng(3).dirichlet(np.full(25, 0.1), 7)
     tree = topic_tree(topics)
     lines = str(tree).splitlines()
@@ -97,7 +97,7 @@ def test_a_tree_is_drawn_with_every_topic_once():
     assert str(topic_tree([[0.5, 0.5]])) == "0 x0, x1"
 
 
-def test_similar_topics_are_those_with_a_large_coefficient():
+def test_similar_topics_have_a_large_coefficient():
     topics = np.random.default_rng(4).dirichlet(np.full(20, 0.5), 8)
     topics[5] = 0.98 * topics[2] + 0.02 * topics[1]
     found = similar_topics(topics)
@@ -112,7 +112,7 @@ def test_similar_topics_are_those_with_a_large_coefficient():
         similar_topics(topics, 1.5)
 
 
-def test_topics_that_cannot_be_are_refused():
+def test_invalid_topics_are_rejected():
     for topics in ([[1, 2], [3, 4]], [[0.5, -0.5]], [[0.0, 0.0], [0.5, 0.5]]):
         with pytest.raises(InputError, match="topics must hold"):
             topic_tree(topics)

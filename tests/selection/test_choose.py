@@ -1,4 +1,4 @@
-"""Numbers of topics compared: what is measured, and which number it speaks for."""
+"""Comparison of numbers of topics: measures and advice."""
 
 import matplotlib as mpl
 import numpy as np
@@ -14,6 +14,7 @@ from opelda.learning._learner import run_seeds
 from opelda.metrics import log_predictive_probability, match_topics
 from opelda.selection import Choice, ChoiceRow, choose_n_topics
 from opelda.selection._fits import N_SPLITS, Fits, HeldOutSplit
+from tests.cases import cases
 
 
 def drawn(seed, n=200):
@@ -34,7 +35,7 @@ def fits(n_topics, scores, quality):
     )
 
 
-def test_rows_are_what_the_measures_say_of_each_run():
+def test_rows_match_the_metrics_of_each_run():
     model = TopicModel(**FAST)
     found = choose_n_topics(X, [2, 5], model=model, n_runs=2, random_state=3)
     documents = HeldOutSplit.of(X, model, 0.1, 3)
@@ -67,7 +68,7 @@ def match_all(topics):
     return unit @ unit.T
 
 
-def test_documents_are_learned_from_or_held_out_whatever_their_order():
+def test_held_out_split_is_independent_of_document_order():
     model = TopicModel(**FAST)
     parts = []
     for rows in (np.arange(200), np.random.default_rng(0).permutation(200)):
@@ -88,8 +89,8 @@ def test_documents_are_learned_from_or_held_out_whatever_their_order():
     np.testing.assert_allclose(a, b, rtol=1e-12)
 
 
-def test_words_that_no_topic_could_know_are_not_predicted():
-    own = sparse.hstack([X, sparse.eye_array(200)], format="csr")  # one word of its own for each
+def test_words_absent_from_training_are_not_scored():
+    own = sparse.hstack([X, sparse.eye_array(200)], format="csr")  # one unique word per document
     documents = HeldOutSplit.of(own, TopicModel(**FAST), 0.2, 5)
     assert documents.train.shape == (160, 80 + 160)
     assert documents.held_out.shape == (40, 80 + 160)
@@ -97,23 +98,23 @@ def test_words_that_no_topic_could_know_are_not_predicted():
 
 
 @pytest.mark.parametrize("seed", range(1))
-def test_the_number_that_documents_were_drawn_from_is_found(seed):
+def test_true_number_of_topics_is_found(seed):
     model = TopicModel(preset="fast", n_jobs=1)
-    # of documents so long that topics never begin with two of a theme, and none of another
+    # documents are long enough that the initial topics cover all themes
     made = generate(600, n_words=80, n_topics=4, n_tokens=100, separated=True, random_state=seed)
     found = choose_n_topics(made.X, [2, 4, 8], model=model, random_state=seed)
     assert found.n_topics == 4
 
 
 @given(st.lists(st.tuples(st.integers(-3, 3), st.integers(-2, 9)), min_size=2, max_size=6))
-def test_the_best_quality_is_taken_of_those_that_prediction_allows(measured):
+def test_best_quality_among_predictive_numbers_is_chosen(measured):
     noise = np.random.default_rng(0).normal(size=50) * 0.1
     made = [
         fits(2 + k, level + noise * (k + 1), quality / 10)
         for k, (level, quality) in enumerate(measured)
     ]
     found = Choice.of(made)
-    # the limit, by hand
+    # the expected limit
     best = max(made, key=lambda each: each.scores.mean())
     within = []
     for each in made:
@@ -131,7 +132,7 @@ def test_the_best_quality_is_taken_of_those_that_prediction_allows(measured):
     assert ("tried, so try" in found.advice) == (chosen in (rows[0], rows[-1]))
 
 
-def test_the_advice_says_what_it_rests_on():
+def test_advice_states_its_reasons():
     flat, noise = np.zeros(40), np.random.default_rng(0).normal(size=40) * 0.01
     rising = [flat + step + noise for step in (0, 1, 2, 3)]
     numbers, quality = (5, 10, 20, 40), (0.1, 0.3, 0.2, 0.1)
@@ -151,7 +152,7 @@ def test_the_advice_says_what_it_rests_on():
     assert "Only 5 topics" in Choice.of(near[:1]).advice
 
 
-def test_a_choice_is_shown():
+def test_choice_has_repr_html_and_plot():
     found = choose_n_topics(X, [2, 4], model=MLOPE(batch_size=50), n_runs=2, random_state=0)
     assert found.table[0].live_topics is None  # which this rule does not keep
     assert found.advice in repr(found)
@@ -165,7 +166,7 @@ def test_a_choice_is_shown():
     mpl.pyplot.close(axes[0].figure)
 
 
-def test_progress_is_told_before_each_fit():
+def test_progress_is_reported_before_each_fit():
     told = []
     choose_n_topics(
         X,
@@ -179,7 +180,7 @@ def test_progress_is_told_before_each_fit():
     assert told[-1][0] == "3 topics, run 2 of 2"
 
 
-@pytest.mark.parametrize(
+@cases(
     ("options", "said"),
     [
         ({"n_topics": [5]}, "at least two numbers"),
@@ -195,6 +196,6 @@ def test_progress_is_told_before_each_fit():
     ],
     ids=str,
 )
-def test_what_cannot_be_compared(options, said):
+def test_invalid_arguments_are_rejected(options, said):
     with pytest.raises(InputError, match=said):
         choose_n_topics(**{"X": X, "n_topics": [2, 4]} | options)

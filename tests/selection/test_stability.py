@@ -1,4 +1,4 @@
-"""Stability of a fitted model's topics, by learning anew."""
+"""Stability of a fitted model's topics, by refitting."""
 
 import numpy as np
 import pytest
@@ -38,7 +38,7 @@ def test_stability_is_the_mean_over_runs_with_other_seeds(n_runs, tmp_path):
     np.testing.assert_array_equal(opelda.load(tmp_path / "m").topic_stability_, found.topics)
 
 
-def test_documents_are_counted_with_the_models_words():
+def test_documents_are_counted_with_the_vocabulary_of_the_model():
     texts = ["green tea cup", "black tea pot", "red wine glass", "white wine bottle"] * 9
     model = OnlineOPE(2, random_state=0, n_jobs=1).fit(texts)
     told = []
@@ -49,7 +49,7 @@ def test_documents_are_counted_with_the_models_words():
     assert other.topics.shape == (2,)
 
 
-def test_what_cannot_be_learned_anew():
+def test_models_that_cannot_be_refitted_are_rejected():
     with pytest.raises(NotFittedError):
         stability(TopicModel(2), X)
     with pytest.raises(InputError, match="must be a fitted learner"):

@@ -1,4 +1,4 @@
-"""Small models, and a way to ask an application without a server."""
+"""Small models, and requests to an application without a server."""
 
 import asyncio
 import json
@@ -41,7 +41,7 @@ class Response:
 
 
 async def asked(app, method, path, body=b"", kind="application/json", parts=None, **scope):
-    """Return the response to a request whose body comes in parts."""
+    """Return the response to a request whose body arrives in parts."""
     path, _, query = path.partition("?")
     parts = iter([body] if parts is None else parts)
     sent = []
@@ -49,7 +49,7 @@ async def asked(app, method, path, body=b"", kind="application/json", parts=None
     async def receive():
         part = next(parts, None)
         if part is None:
-            await asyncio.sleep(60)  # nothing more comes
+            await asyncio.sleep(60)  # the body ends early
         return {"type": "http.request", "body": part, "more_body": bool(scope.get("more"))}
 
     async def send(message):
@@ -104,5 +104,5 @@ def service(models):
 
 @pytest.fixture
 def quick(monkeypatch):
-    """Look at files far more often."""
+    """Poll files more often."""
     monkeypatch.setattr(_served, "POLL", 0.01)

@@ -1,4 +1,4 @@
-"""The application: what it answers, and that requests do not mix."""
+"""The application: its answers, and the separation of requests."""
 
 import asyncio
 import json
@@ -23,11 +23,11 @@ TEXTS = st.lists(st.lists(st.sampled_from(WORDS)).map(" ".join), min_size=1, max
 
 
 def expected(model, texts, least=0.01, top=None):
-    """Return documents by `model.infer` and the tokenizer, written down independently."""
+    """Return the expected documents, from `model.infer` and the tokenizer."""
     found, labels = model.infer(texts), model.topic_labels_
     documents = []
     for row, text in enumerate(texts):
-        # of these words the tokenizer leaves out the last two
+        # the tokenizer drops the last two words
         words = [word for word in text.replace(",", "").split() if word in WORDS[:-2]]
         known = sum(word in model.vocabulary_ for word in words)
         theta = found.theta[row]
@@ -49,7 +49,7 @@ def expected(model, texts, least=0.01, top=None):
 
 
 @given(texts=TEXTS)
-def test_answers_are_those_of_the_model(service, models, texts):
+def test_answers_match_the_model(service, models, texts):
     response = infer(service, {"texts": texts})
     assert response.status == 200
     assert response.json["documents"] == expected(models[0], texts)
@@ -61,7 +61,7 @@ def test_answers_are_those_of_the_model(service, models, texts):
     )
 
 
-def test_texts_come_as_an_object_a_list_or_plain(service):
+def test_texts_as_object_list_or_plain_text(service):
     text = "the court and the judge, 100%"
     object_ = infer(service, {"texts": [text]})
     list_ = infer(service, [text])
@@ -69,7 +69,7 @@ def test_texts_come_as_an_object_a_list_or_plain(service):
     assert object_.body == list_.body == plain.body
 
 
-def test_options(service, models):
+def test_options_of_infer(service, models):
     texts = ["court bread star", "oven"]
     for options, how in (("?top=1", {"top": 1}), ("?min_weight=0", {"least": 0.0})):
         assert infer(service, texts, options).json["documents"] == expected(models[0], texts, **how)
@@ -78,7 +78,7 @@ def test_options(service, models):
     assert "loss" not in plain[0]
 
 
-def test_an_accuracy_that_was_asked_for_is_kept(models):
+def test_requested_accuracy_is_met(models):
     service = make_app(models[0], max_loss=1e-3)
     documents = infer(service, make_texts(9, seed=5)).json["documents"]
     assert max(document["loss"] for document in documents) <= 1e-3
@@ -87,7 +87,7 @@ def test_an_accuracy_that_was_asked_for_is_kept(models):
 
 @pytest.fixture
 def calls(service):
-    """The texts of every call of the model."""
+    """Record the texts of every call of the model."""
     found, real = [], service.newest.served.infer
 
     def infer(texts, certified):
@@ -98,7 +98,7 @@ def calls(service):
     return found
 
 
-def test_requests_at_the_same_time_are_answered_each(service, models, calls):
+def test_concurrent_requests_get_their_own_answers(service, models, calls):
     texts = make_texts(50, seed=1)
 
     async def several():
@@ -118,7 +118,7 @@ def test_requests_at_the_same_time_are_answered_each(service, models, calls):
     assert max(map(len, calls)) <= _batching.TEXTS_AT_ONCE
 
 
-def test_requests_at_the_same_time_share_calls_in_their_order(service, calls):
+def test_concurrent_requests_are_batched_in_order(service, calls):
     texts = make_texts(50, seed=2)
 
     async def several():
@@ -132,7 +132,7 @@ def test_requests_at_the_same_time_share_calls_in_their_order(service, calls):
     assert places == [sorted(each) for each in places]
 
 
-def test_a_long_request_lets_others_in_between(service, calls):
+def test_long_request_does_not_block_others(service, calls):
     async def both():
         ended = []
 
@@ -169,7 +169,7 @@ def test_topics_and_health(service, models):
     assert (health["model"]["topics"], health["model"]["words"]) == (3, len(models[0].vocabulary_))
 
 
-def test_the_page_has_strict_headers_and_is_made_once(service):
+def test_page_has_strict_headers_and_is_made_once(service):
     calls, real = [], service.newest.served.page
     service.newest.served.page = lambda corpus: calls.append(corpus) or real(corpus)
 
@@ -183,13 +183,13 @@ def test_the_page_has_strict_headers_and_is_made_once(service):
     assert calls == [None]
 
 
-def test_a_page_about_documents(models):
+def test_page_of_documents(models):
     service = make_app(models[0], corpus=make_texts(30))
     assert b'id="documents"' in ask(service).body
     service.close()
 
 
-def test_while_a_page_is_made_one_is_told_so_or_shown_the_former(service, models):
+def test_page_in_progress_shows_a_notice_or_the_old_page(service, models):
     gate, former = threading.Event(), service.newest.served
     real = former.page
     former.page = lambda corpus: gate.wait() and real(corpus)
@@ -218,12 +218,12 @@ def test_while_a_page_is_made_one_is_told_so_or_shown_the_former(service, models
     assert asyncio.run(again())[0] == shown.body
 
 
-def test_it_can_be_mounted(service):
+def test_app_can_be_mounted(service):
     assert ask(service, path="/lda/health", root_path="/lda").status == 200
     assert ask(service, path="/health", root_path="").status == 200
 
 
-def test_models_that_cannot_answer_are_a_sentence(tmp_path):
+def test_unusable_models_are_rejected(tmp_path):
     counts = opelda.corpus.generate(50, n_words=20, n_topics=2).X
     with pytest.raises(InputError, match="counts without words"):
         make_app(opelda.OnlineOPE(2, random_state=0).fit(counts))
@@ -233,14 +233,14 @@ def test_models_that_cannot_answer_are_a_sentence(tmp_path):
         make_app(tmp_path, max_docs=0)
 
 
-def test_a_page_that_cannot_be_made_says_why(models, tmp_path):
+def test_failed_page_reports_the_error(models, tmp_path):
     service = make_app(models[0], corpus=tmp_path / "nowhere.txt")
     for _ in range(2):
         check_refused(ask(service), 500, "nowhere.txt")
     service.close()
 
 
-def test_a_page_that_failed_once_is_made_again(service):
+def test_failed_page_is_retried(service):
     real, calls = service.newest.served.page, []
 
     def page(corpus):

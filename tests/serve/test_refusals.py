@@ -1,4 +1,4 @@
-"""Requests that are refused: each by its status and a sentence, and at no one else's cost."""
+"""Rejected requests: status, message, and no effect on other requests."""
 
 import asyncio
 import json
@@ -6,7 +6,6 @@ import logging
 import threading
 
 import numpy as np
-import pytest
 
 from opelda import inference
 from opelda.inference import VB
@@ -14,6 +13,7 @@ from opelda.serve import _application as _app
 from opelda.serve import _requests
 from opelda.serve import app as make_app
 from opelda.serve._site import Site
+from tests.cases import cases
 
 from .conftest import ask, asked, check_refused, infer
 
@@ -36,12 +36,12 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("body", "how", "status", "said"), BAD)
-def test_bad_bodies_are_a_sentence(service, body, how, status, said):
+@cases(("body", "how", "status", "said"), BAD)
+def test_invalid_bodies_are_rejected(service, body, how, status, said):
     check_refused(ask(service, "POST", "/infer", body, **how), status, said)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("method", "path", "status", "said"),
     [
         ("POST", "/infer?top=0", 400, "top must be a whole number, at least 1"),
@@ -60,18 +60,18 @@ def test_bad_bodies_are_a_sentence(service, body, how, status, said):
         ("GET", "/topics/²", 404, "no topic"),
     ],
 )
-def test_bad_requests_are_a_sentence(service, method, path, status, said):
+def test_invalid_requests_are_rejected(service, method, path, status, said):
     response = ask(service, method, path, b'["a"]')
     check_refused(response, status, said)
     assert ("allow" in response.headers) == (status == 405)
 
 
-def test_other_methods(service):
+def test_options_and_head_methods(service):
     assert ask(service, "OPTIONS", "/infer").headers["allow"] == "POST, OPTIONS"
     assert ask(service, "HEAD", "/topics").status == 200
 
 
-def test_a_body_that_is_too_large_is_refused_while_it_comes(models):
+def test_oversized_body_is_rejected_while_it_arrives(models):
     service, given = make_app(models[0], max_bytes=10_000), []
 
     def parts():
@@ -89,7 +89,7 @@ def test_a_body_that_is_too_large_is_refused_while_it_comes(models):
     service.close()
 
 
-def test_bodies_that_are_too_large_together_are_refused(models, monkeypatch):
+def test_total_size_of_bodies_is_limited(models, monkeypatch):
     monkeypatch.setattr(_requests, "MOST_BODIES", 2)
     service = make_app(models[0], max_bytes=1000, timeout=0.2)
 
@@ -103,14 +103,14 @@ def test_bodies_that_are_too_large_together_are_refused(models, monkeypatch):
     service.close()
 
 
-def test_too_many_that_wait_are_refused_and_told_when_to_come_back(service, monkeypatch):
+def test_full_queue_returns_503_with_retry_after(service, monkeypatch):
     monkeypatch.setattr(_app, "MOST_WAITING", 0)
     response = infer(service, ["a"])
     check_refused(response, 503, "Too many requests are waiting")
     assert response.headers["retry-after"] == "1"
 
 
-def test_time_is_limited_and_others_are_answered_meanwhile(models):
+def test_timeout_does_not_block_other_requests(models):
     service, gate = make_app(models[0], timeout=0.2), threading.Event()
     hold_up(service, gate, "oven")
 
@@ -125,8 +125,8 @@ def test_time_is_limited_and_others_are_answered_meanwhile(models):
     service.close()
 
 
-def test_work_ends_when_its_time_has_passed(models):
-    """The call would take long; nobody waits for it any more."""
+def test_inference_stops_at_the_timeout(models):
+    """The call is long, and its request has timed out."""
     service, ended = make_app(models[0], timeout=0.2), []
     X, topics = np.ones((400, 500)), np.random.default_rng(0).dirichlet(np.ones(500), 64)
 
@@ -144,7 +144,7 @@ def test_work_ends_when_its_time_has_passed(models):
 
 
 def hold_up(service, gate, word):
-    """Let texts with a word wait, which come with no others."""
+    """Block texts with a word; requests are not batched."""
     served = service.newest.served
     real = served.infer
 
@@ -158,7 +158,7 @@ def hold_up(service, gate, word):
     service._batches._take = lambda: [waiting.popleft()] if waiting else []  # one a call
 
 
-def test_what_goes_wrong_here_is_said_without_texts(service, caplog):
+def test_internal_errors_do_not_log_texts(service, caplog):
     def fail(texts, certified):
         raise ZeroDivisionError(texts[0])
 
@@ -170,9 +170,9 @@ def test_what_goes_wrong_here_is_said_without_texts(service, caplog):
     assert "secret" not in caplog.text + response.json["error"]
 
 
-def test_others_names_and_pages_are_refused(service):
+def test_foreign_hosts_and_origins_are_rejected(service):
     service.site = Site("127.0.0.1", 8000)
-    assert ask(service, path="/health").status == 200  # it is called localhost
+    assert ask(service, path="/health").status == 200  # its host is localhost
     there = {"headers": [(b"sec-fetch-site", b"cross-site")]}
     check_refused(ask(service, path="/health", **there), 403, "Other pages")
     old = {"headers": [(b"origin", b"https://evil.example")]}  # a browser without Sec-Fetch-Site

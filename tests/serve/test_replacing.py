@@ -1,4 +1,4 @@
-"""A model that is replaced while it is served: every request is answered by one model alone."""
+"""A model that is replaced while it is served: each request uses one model."""
 
 import asyncio
 import json
@@ -16,7 +16,7 @@ TEXTS = make_texts(70, seed=3)  # two calls of the model
 
 @pytest.fixture
 def replaced(models, tmp_path, quick):
-    """A service of a file that is replaced."""
+    """Serve a file that is replaced."""
     path = tmp_path / "model.opelda"
     opelda.save(models[0], path)
     service = make_app(path, n_jobs=1)
@@ -25,14 +25,14 @@ def replaced(models, tmp_path, quick):
 
 
 def answers(model):
-    """Return what a model alone says."""
+    """Return the answer of a model without the server."""
     service = make_app(model, n_jobs=1)
     found = infer(service, TEXTS).json
     service.close()
     return found
 
 
-def test_later_requests_are_answered_by_the_new_model(replaced, models, caplog):
+def test_new_requests_use_the_new_model(replaced, models, caplog):
     service, path = replaced
     caplog.set_level(logging.INFO, "opelda.serve")
     assert infer(service, TEXTS).json == answers(models[0])
@@ -46,7 +46,7 @@ def test_later_requests_are_answered_by_the_new_model(replaced, models, caplog):
         assert f"was replaced; {version} answers now" in caplog.text
 
 
-def test_a_request_that_has_begun_is_answered_by_the_old_one(replaced, models):
+def test_running_requests_use_the_old_model(replaced, models):
     service, _ = replaced
     old, new = service.newest.served, make_app(models[1]).newest.served
     real = old.infer
@@ -62,13 +62,13 @@ def test_a_request_that_has_begun_is_answered_by_the_old_one(replaced, models):
         assert response.headers["opelda-model"] == response.json["version"]
 
 
-def test_requests_that_wait_for_two_models_are_not_mixed(replaced, models):
+def test_queued_requests_of_two_models_are_not_batched_together(replaced, models):
     service, _ = replaced
     new = make_app(models[1]).newest.served
     body = json.dumps(TEXTS[:9]).encode()
 
     async def after_it_was_replaced():
-        service.newest.served = new  # the other has its model, and waits
+        service.newest.served = new  # the second request has its model and is queued
         return await asked(service, "POST", "/infer", body)
 
     async def both():
@@ -79,10 +79,10 @@ def test_requests_that_wait_for_two_models_are_not_mixed(replaced, models):
         assert response.json == want | {"documents": want["documents"][:9]}
 
 
-def test_a_file_that_cannot_be_used_changes_nothing_and_is_said_once(replaced, models, caplog):
+def test_unusable_new_file_is_logged_once(replaced, models, caplog):
     service, path = replaced
     caplog.set_level(logging.INFO, "opelda.serve")
-    infer(service, TEXTS)  # begins to follow
+    infer(service, TEXTS)  # starts to follow the file
     whole = path.read_bytes()
     path.write_bytes(whole[:-50])
     until(lambda: "damaged" in caplog.text)
@@ -95,7 +95,7 @@ def test_a_file_that_cannot_be_used_changes_nothing_and_is_said_once(replaced, m
     assert len([record for record in caplog.records if record.levelno == logging.ERROR]) == 2
 
 
-def test_a_copy_of_a_model_is_served_whatever_becomes_of_it():
+def test_served_model_is_a_copy():
     model = make_model(7)
     service, before = make_app(model, n_jobs=1), answers(model)
     model.partial_fit(make_texts(30, seed=9))
@@ -104,7 +104,7 @@ def test_a_copy_of_a_model_is_served_whatever_becomes_of_it():
     service.close()
 
 
-def test_a_checkpoint_folder_is_served(tmp_path, quick):
+def test_checkpoint_folder_is_served(tmp_path, quick):
     folder = tmp_path / "live"
     texts = make_texts(120)
     model = opelda.OnlineOPE(3, random_state=0, batch_size=30)

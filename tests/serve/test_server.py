@@ -1,4 +1,4 @@
-"""The server: connections that are bounded in time, length and number, and its end."""
+"""The server: limits of time, size and number of connections, and shutdown."""
 
 import asyncio
 import contextlib
@@ -23,7 +23,7 @@ from .conftest import make_texts, until
 
 
 class Running:
-    """A server in a thread of its own."""
+    """A server in its own thread."""
 
     def __init__(self, service):
         self.listener, service.site = _server.bound("127.0.0.1", 0)
@@ -63,7 +63,7 @@ def run():
 
 
 def everything(connection):
-    """Return all that a server sends before it hangs up; it may do so without a word."""
+    """Return the bytes that a server sends before it disconnects."""
     with closing(connection):
         found = b""
         try:
@@ -74,8 +74,8 @@ def everything(connection):
         return found
 
 
-def test_under_load_none_is_lost_or_mixed_while_the_model_is_replaced(run, models, tmp_path, quick):
-    """The short form of benchmarks/serve."""
+def test_replacing_the_model_under_load_loses_no_request(run, models, tmp_path, quick):
+    """A short version of benchmarks/serve."""
     files = [tmp_path / f"{k}.opelda" for k in range(3)]
     for model, path in zip(models, files, strict=True):
         opelda.save(model, path)
@@ -90,7 +90,7 @@ def test_under_load_none_is_lost_or_mixed_while_the_model_is_replaced(run, model
             if number in (100, 250):
                 former = running.service.newest.served
                 opelda.save(models[1 + number // 250], served)
-            if number in (200, 350):  # by now most were answered while it was replaced
+            if number in (200, 350):  # most requests overlapped a replacement
                 until(lambda former=former: running.service.newest.served is not former)
             yield each
 
@@ -100,7 +100,7 @@ def test_under_load_none_is_lost_or_mixed_while_the_model_is_replaced(run, model
     assert len(tally.versions) == 3
 
 
-def test_what_is_under_way_is_answered_before_the_end(run, models):
+def test_shutdown_answers_running_requests(run, models):
     service, begun, gate = make_app(models[0]), threading.Event(), threading.Event()
     real = service.newest.served.infer
     service.newest.served.infer = lambda *how: begun.set() or (gate.wait() and real(*how))
@@ -121,13 +121,13 @@ def test_what_is_under_way_is_answered_before_the_end(run, models):
         socket.create_connection(("127.0.0.1", running.port))
 
 
-def test_who_sends_or_takes_too_slowly_is_hung_up_on(run, models):
+def test_slow_clients_are_disconnected(run, models):
     running = run(make_app(models[0], timeout=0.3))
     silent = running.connect()
     slow = running.connect(b"POST /infer HT")
     head = b"POST /infer HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\n"
     half = running.connect(head + b"Content-Length: 9\r\n\r\nhalf")
-    # answers that nobody takes fill the buffers of both sides
+    # unread answers fill the buffers of both sides
     deaf = socket.create_connection(("127.0.0.1", running.port))
     deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     deaf.settimeout(30)
@@ -140,7 +140,7 @@ def test_who_sends_or_takes_too_slowly_is_hung_up_on(run, models):
     assert running.ask("GET", "/health")[0] == 200
 
 
-def test_what_is_no_request_is_refused_by_a_sentence(run, models):
+def test_malformed_requests_are_rejected(run, models):
     running = run(make_app(models[0]))
     long = b"GET / HTTP/1.1\r\nHost: localhost\r\n" + b"X: %b\r\n" % (b"a" * 1000) * 70
     whole = long + b"\r\n"  # in one piece
@@ -154,7 +154,7 @@ def test_what_is_no_request_is_refused_by_a_sentence(run, models):
     assert body == b"Invalid HTTP request received."
 
 
-def test_endless_heads_and_bodies_are_cut_off(run, models):
+def test_endless_heads_and_bodies_are_rejected(run, models):
     running = run(make_app(models[0], max_bytes=10_000))
     length = b"POST /infer HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000000\r\n\r\n"
     for start in (b"GET / HTTP/1.1\r\nX: ", b"GET /health HTTP/1.1\r\nHost: a\r\n\r\nGET ", length):
@@ -174,7 +174,7 @@ def test_pipelined_requests_are_all_answered(run, models):
     assert everything(connection).count(b"HTTP/1.1 200 OK") == 81
 
 
-def test_too_many_connections_are_refused_by_a_sentence(run, models, monkeypatch):
+def test_too_many_connections_are_rejected(run, models, monkeypatch):
     monkeypatch.setattr(_server.Listener, "most_connections", 2)
     running = run(make_app(models[0]))
     head = b"POST /infer HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n"

@@ -1,4 +1,4 @@
-"""The site that `make docs` builds: all public names, nothing from a network."""
+"""The site that `make docs` builds: all public names, no external requests."""
 
 import importlib
 import re
@@ -39,7 +39,7 @@ def test_pages_name_the_repository():
 
 
 def test_long_signatures_are_wrapped():
-    """A formatter is needed for that, and left out in silence where there is none."""
+    """Wrapping needs a formatter, which the build skips silently if it is missing."""
     text = (SITE / "reference/models.html").read_text(encoding="utf-8")
     blocks = re.findall(r'<div class="doc-signature highlight">(.*?)</div>', text, re.DOTALL)
     lines = [line for block in blocks for line in re.sub("<.*?>", "", block).splitlines()]
@@ -56,5 +56,5 @@ def test_pages_load_nothing_from_a_network(page):
     # the theme's script asks api.github.com for the stars of each such link
     assert 'data-md-component="source"' not in text
     assert [address for address in loaded if re.match(r"(https?:)?//", address)] == []
-    if page.name != "404.html":  # which only a server shows
+    if page.name != "404.html":  # shown by a server only
         assert [a for a in loaded if not (page.parent / a.split("?")[0]).exists()] == []

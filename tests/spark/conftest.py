@@ -1,4 +1,4 @@
-"""One Spark session for all tests: local[2], or whatever OPELDA_SPARK_MASTER names."""
+"""One Spark session for all tests: local[2], or OPELDA_SPARK_MASTER."""
 
 import os
 
@@ -6,7 +6,7 @@ import pytest
 
 from opelda.spark import session
 
-# in local mode a task is tried once unless a number of tries is given
+# in local mode tasks are not retried by default
 MASTER = os.environ.get("OPELDA_SPARK_MASTER", "local[2,4]")
 FOREIGN = (
     "ignore:PySpark does not yet fully support pandas",

@@ -1,7 +1,7 @@
 """A Spark stream made to be killed: python kill_stream.py MASTER SOURCE FOLDER [NUMBER].
 
-It says "ready" once there is a session, of which the first job was run. With a number it kills
-itself where it matters most: the model has that micro-batch, and Spark does not know.
+It prints "ready" after the first job of its session. With a number it kills
+itself when the model has this micro-batch and Spark has not committed it.
 """
 
 import os

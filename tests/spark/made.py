@@ -1,4 +1,4 @@
-"""Documents and tables of them that tests share, and when two models are the same."""
+"""Documents and tables that tests share, and equality of models."""
 
 import numpy as np
 from pyspark.ml.linalg import DenseVector, SparseVector, VectorUDT
@@ -17,7 +17,7 @@ SCHEMA = StructType().add("id", "integer").add("part", "integer").add("features"
 
 
 def documents(n_docs=900, *, fractions=False, seed=0):
-    """Documents of planted topics, some of them equal, some without words."""
+    """Documents of planted topics, some duplicated and some empty."""
     X = generate(n_docs, n_words=200, n_topics=4, n_tokens=40, random_state=seed).X
     X = sparse.csr_array(X, dtype=np.float32)
     if fractions:
@@ -27,7 +27,7 @@ def documents(n_docs=900, *, fractions=False, seed=0):
 
 
 def texts(n_docs, *, seed=0):
-    """Texts of three kinds of words; which kind is the number of the text modulo 3."""
+    """Return texts of three kinds of words: text n has kind n modulo 3."""
     rng = np.random.default_rng(seed)
     return [
         " ".join([*rng.choice(WORDS[number % 3], 8), "the", "and", "of"])
@@ -43,7 +43,7 @@ def vector(X, at, *, dense=False):
 
 
 def table(spark, X, *, order=None, dense=0.0, nulls=0, part=lambda number: 0):
-    """Return a table of vectors, a share of them dense; `part` is a column to partition by."""
+    """Return a table of vectors, a share dense; `part` is a column to partition by."""
     rng = np.random.default_rng(0)
     order = range(X.shape[0]) if order is None else order
     rows = [(int(i), int(part(i)), vector(X, i, dense=rng.random() < dense)) for i in order]
@@ -52,13 +52,13 @@ def table(spark, X, *, order=None, dense=0.0, nulls=0, part=lambda number: 0):
 
 
 def parts(model):
-    """Return everything that a file holds of a model."""
+    """Return all arrays and parameters of a model file."""
     arrays, header = as_parts(model)
     return {name: array.tobytes() for name, array in arrays.items()}, header
 
 
 def same(ours, theirs):
-    """Assert that two models are the same bytes."""
+    """Assert that two models are identical."""
     (ours, header), (theirs, other) = parts(ours), parts(theirs)
     assert header == other
     assert ours.keys() == theirs.keys()

@@ -1,4 +1,4 @@
-"""Processes that a driver started, and ending them without a warning."""
+"""Processes of a driver, and killing them."""
 
 import os
 import signal
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def executors_of(driver):
-    """Return the numbers of the executors' processes that descend from a process."""
+    """Return the ids of executor processes that descend from a process."""
     parents, executors = {}, []
     for folder in Path("/proc").glob("[0-9]*"):
         try:

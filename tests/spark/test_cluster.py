@@ -1,4 +1,4 @@
-"""Executors of their own, in processes of their own, which may be lost.
+"""Executors in separate processes, which can be lost.
 
 Run by OPELDA_SPARK_MASTER="local-cluster[2,1,1024]", where executors can be killed.
 """
@@ -34,7 +34,7 @@ def fitted(frame, **settings):
     return LDA(k=4, seed=3, maxIter=N_SWEEPS, **settings).fit(frame).toLocal()
 
 
-def test_sweeps_and_mixtures(spark, X, alone):
+def test_sweeps_and_mixtures_match_one_machine(spark, X, alone):
     frame = table(spark, X, dense=0.3, nulls=5).repartition(3)
     same(fitted(frame, localDocs=0), alone)
     rows = LDAModel(alone).transform(frame).where("features is not null").orderBy("id").collect()
@@ -48,7 +48,7 @@ def test_executors_add_counts(spark, X, alone, monkeypatch):
     same(fitted(table(spark, X).repartition(3), localDocs=0), alone)
 
 
-def test_a_stream(spark, tmp_path):
+def test_stream_on_a_cluster(spark, tmp_path):
     (tmp_path / "source").mkdir()
     (tmp_path / "source" / "a.txt").write_text("\n".join(texts(90)))
     stream = spark.readStream.text(str(tmp_path / "source"))
@@ -58,10 +58,10 @@ def test_a_stream(spark, tmp_path):
 
 
 @pytest.mark.parametrize("when", ["during the second sweep", "before the third"])
-def test_an_executor_is_lost(spark, master, X, alone, monkeypatch, when):
-    """What it held is drawn again, from the documents' beginning."""
+def test_lost_executor_gives_the_identical_model(spark, master, X, alone, monkeypatch, when):
+    """Its topic assignments are sampled again from the start."""
     if not master.startswith("local-cluster"):
-        pytest.skip("there are no executors to kill in local mode")
+        pytest.skip("local mode has no executors to kill")
     assert executors_of(os.getpid())
     killed, drawn, redrawn = [], _cluster.Cluster._drawn, []
 
@@ -69,7 +69,7 @@ def test_an_executor_is_lost(spark, master, X, alone, monkeypatch, when):
         victims = executors_of(os.getpid())
         if when == "during the second sweep":
             victims = [random.choice(victims)]
-        # (else all: where a machine is busy one of them may have got nothing to hold)
+        # (or all: on a busy machine an executor may hold no data)
         for victim in victims:
             kill(victim)
             killed.append(victim)

@@ -1,4 +1,4 @@
-"""The pages on Spark run from top to bottom and print what their comments say."""
+"""The documentation pages on Spark run and print their comments."""
 
 import contextlib
 import io
@@ -9,7 +9,7 @@ from tests.test_docs_blocks import PRINTED, blocks
 
 
 @pytest.mark.parametrize("page", ["howto/spark.md", "spark.md"])
-def test_blocks_run_in_order_and_print_what_their_comments_say(page, spark, tmp_path, monkeypatch):
+def test_documentation_blocks_run_and_print_their_comments(page, spark, tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     names = {"__name__": "page"}
     for block in blocks(page):

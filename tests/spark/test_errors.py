@@ -1,4 +1,4 @@
-"""Mistakes, each answered by one sentence that says what to do."""
+"""Errors: each is one sentence that states the remedy."""
 
 import os
 import re
@@ -35,7 +35,7 @@ def refused(match, call, kind=InputError):
     assert said.endswith(".")
 
 
-def test_columns(spark):
+def test_invalid_columns_are_rejected(spark):
     frame = vectors(spark, DenseVector([1.0, 2.0]))
     other = spark.createDataFrame([("a", [1.0])], "words string, features array<double>")
     for match, settings, some in (
@@ -47,7 +47,7 @@ def test_columns(spark):
         refused(match, lambda settings=settings, some=some: LDA(k=2, **settings).fit(some))
 
 
-def test_vectors(spark):
+def test_invalid_vectors_are_rejected(spark):
     good, long = DenseVector([1.0, 2.0]), SparseVector(5, {3: 1.0})
     for match, some in (
         ("entries where . words are expected", (good, long)),
@@ -66,12 +66,12 @@ def test_vectors(spark):
     refused("entries where . words are expected", lambda: LDA(k=2, seed=0).fit(apart))
 
 
-def test_texts(spark):
+def test_invalid_texts_are_rejected(spark):
     nothing = spark.createDataFrame([(None,)], "text string")
     refused("The column text holds no texts", lambda: LDA(textCol="text").fit(nothing))
 
 
-def test_parameters(spark):
+def test_invalid_parameters_are_rejected(spark):
     refused("LDA has no parameter 'topics'; it has k, maxIter", lambda: LDA(topics=3))
     frame = vectors(spark, DenseVector([1.0, 2.0]))
     for match, settings in (
@@ -82,7 +82,7 @@ def test_parameters(spark):
         refused(match, lambda settings=settings: LDA(**settings).fit(frame))
 
 
-def test_models(spark, model):
+def test_invalid_models_are_rejected(spark, model):
     frame = vectors(spark, DenseVector([1.0, 2.0]))
     ours = LDAModel(model)
     refused(
@@ -104,7 +104,7 @@ def test_models(spark, model):
     refused("no document of at least two tokens", lambda: LDAModel(model).logPerplexity(empty))
 
 
-def test_streams(spark, tmp_path):
+def test_invalid_streams_are_rejected(spark, tmp_path):
     frame = vectors(spark, DenseVector([1.0, 2.0]))
     refused("is not a stream; learn from it by LDA", lambda: learn(frame, tmp_path))
     stream = spark.readStream.text(str(tmp_path))
@@ -124,7 +124,7 @@ def java(folder, version):
     path.chmod(0o755)
 
 
-def test_java_is_looked_for(tmp_path, monkeypatch):
+def test_missing_java_is_one_error(tmp_path, monkeypatch):
     check_java()
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     refused("JAVA_HOME, .*, has no bin/java: install Java 17 or later", check_java, EngineError)
@@ -157,8 +157,8 @@ except EngineError as error:
 """
 
 
-def test_executors_without_opelda(tmp_path):
-    """Their Python has what the driver's has, and no opelda."""
+def test_executors_without_opelda_are_one_error(tmp_path):
+    """The Python of the executors lacks opelda only."""
     venv.create(tmp_path / "bare", with_pip=False)
     python = tmp_path / "bare" / "bin" / "python"
     (site,) = (tmp_path / "bare").glob("lib/python*/site-packages")

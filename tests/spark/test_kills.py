@@ -1,4 +1,4 @@
-"""A Spark stream whose driver or executors are killed ends with the bytes of one that was not."""
+"""A Spark stream with killed drivers or executors ends with identical bytes."""
 
 import json
 import os
@@ -25,7 +25,7 @@ CLUSTER = "local-cluster[2,1,1024]"
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory):
-    """A folder of files, one for each micro-batch."""
+    """Write a folder of files, one per micro-batch."""
     every = texts(N_DOCS)
     files = [[*every[number::N_FILES], f"novel{number}"] for number in range(N_FILES)]
     return write(tmp_path_factory.mktemp("source"), files)
@@ -40,7 +40,7 @@ def write(folder, files):
 
 
 class Stream:
-    """The script, in a process group of its own, begun to learn."""
+    """Start the script in its own process group and wait until it learns."""
 
     def __init__(self, master, source, folder, *dies_after):
         self.process = subprocess.Popen(
@@ -60,7 +60,7 @@ class Stream:
         return True
 
     def kill(self):
-        """Kill the driver, Python and Java; executors end without it."""
+        """Kill the driver, Python and Java; its executors then exit."""
         os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
 
@@ -94,7 +94,7 @@ class Undisturbed:
 
 
 def micro_batches(folder):
-    """Return the names of the files of each micro-batch, as Spark noted them."""
+    """Return the file names of each micro-batch in Spark's log."""
     batches = {}
     ends = {
         int(path.name): json.loads(path.read_text().splitlines()[-1])["logOffset"]
@@ -110,7 +110,7 @@ def micro_batches(folder):
 @pytest.mark.parametrize(
     ("n_kills", "master"), [(2, "local[2]"), pytest.param(100, CLUSTER, marks=pytest.mark.heavy)]
 )
-def test_killed_at_random_and_started_again(tmp_path, source, n_kills, master):
+def test_randomly_killed_stream_resumes_without_loss(tmp_path, source, n_kills, master):
     undisturbed = Undisturbed(master, source, tmp_path / "undisturbed")
     one_each = tuple((f"{number}.txt",) for number in range(N_FILES))
     assert undisturbed[one_each]
@@ -133,8 +133,8 @@ def test_killed_at_random_and_started_again(tmp_path, source, n_kills, master):
                     continue
                 stream.kill()
                 struck["driver"] += 1
-                before, seen = seen, opelda.load(folder).n_docs_seen_  # the file is whole,
-                assert before <= seen <= N_DOCS + N_FILES  # and nothing is ever unlearned
+                before, seen = seen, opelda.load(folder).n_docs_seen_  # the file is complete,
+                assert before <= seen <= N_DOCS + N_FILES  # and the number of documents never falls
                 break
         assert (folder / FILE).read_bytes() == undisturbed[micro_batches(folder)]
     print(

@@ -12,7 +12,7 @@ from opelda.spark import LDA, LDAEvaluator, LDAModel
 
 from .made import documents, same, table, texts, vector
 
-N_DOCS = 300  # the first of them, all different
+N_DOCS = 300  # the first rows, all different
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +30,7 @@ def model(X):
     return opelda.TopicModel(4, random_state=3, n_sweeps=3).fit(X)
 
 
-def test_transform_is_that_of_one_machine(frame, model, X):
+def test_transform_matches_one_machine(frame, model, X):
     ours = LDAModel(model).setCertificateCol("proof").setTopicDistributionCol("theta")
     rows = ours.transform(frame).orderBy("id").collect()
     assert rows[0].asDict().keys() == {"id", "part", "features", "theta", "proof"}
@@ -46,18 +46,18 @@ def test_transform_is_that_of_one_machine(frame, model, X):
         assert np.array_equal(proofs, getattr(found, name)), name
 
 
-def test_a_loss_that_is_promised_is_kept(frame, model, X, tmp_path):
+def test_requested_accuracy_is_met(frame, model, X, tmp_path):
     opelda.save(model, tmp_path / "m.opelda")
     ours = LDAModel(tmp_path / "m.opelda").setMaxLoss(0.01).setCertificateCol("proof")
     rows = ours.transform(frame).orderBy("id").collect()[:N_DOCS]
-    assert model.infer(X[:N_DOCS]).loss.max() > 0.011  # else there is nothing to promise
+    assert model.infer(X[:N_DOCS]).loss.max() > 0.011  # or the bound holds trivially
     assert max(row["proof"]["loss"] for row in rows) <= 0.01
     local = opelda.load(tmp_path / "m.opelda").set_params(max_loss=0.01)
     theta = np.array([row["topicDistribution"].toArray() for row in rows])
     assert np.array_equal(theta, local.transform(X[:N_DOCS]))
 
 
-def test_methods_of_mllib(frame, model, X):
+def test_mllib_methods(frame, model, X):
     ours = LDAModel(model)
     words = [f"w{j}" for j in range(200)]
     assert "terms" not in ours.describeTopics().columns
@@ -80,7 +80,7 @@ def test_methods_of_mllib(frame, model, X):
 
 
 def test_perplexity(frame, model, X):
-    """Against log sum_k theta_k beta_kj of the held-out tokens, document by document."""
+    """Perplexity against log sum_k theta_k beta_kj of held-out tokens, per document."""
     observed, held = split_tokens(X[:N_DOCS], random_state=0)
     topics = model.components_.astype(float)
     theta = model.transform(observed.astype(np.float32))
@@ -93,7 +93,7 @@ def test_perplexity(frame, model, X):
     assert LDAModel(model).logPerplexity(frame) == pytest.approx(-logs / held.sum(), rel=1e-3)
 
 
-def test_names_are_mllib_s(spark):
+def test_parameter_names_match_mllib(spark):
     theirs, ours = clustering.LDA(), LDA()
     assert {param.name for param in theirs.params} <= {param.name for param in ours.params}
     methods = {name for name in dir(theirs) if name.startswith(("get", "set"))}
@@ -122,7 +122,7 @@ def test_names_are_mllib_s(spark):
         assert getattr(LDA(), f"set{upper}")(value).getOrDefault(name) == value
 
 
-def test_estimators_and_models_are_saved(spark, frame, model, tmp_path, monkeypatch):
+def test_estimators_and_models_round_trip(spark, frame, model, tmp_path, monkeypatch):
     monkeypatch.setattr("opelda.spark._model.CHUNK", 1000)  # a model is many rows
     path = str(tmp_path / "lda")
     LDA(k=7, textCol="text", vocabulary=["a", "b"]).save(path)
@@ -139,7 +139,7 @@ def test_estimators_and_models_are_saved(spark, frame, model, tmp_path, monkeypa
     same(found.toLocal(), model)
 
 
-def test_a_pipeline_from_texts(spark, tmp_path):
+def test_pipeline_from_texts(spark, tmp_path):
     """After CountVectorizer, saved, loaded, and by cross validation."""
     frame = spark.createDataFrame([(text,) for text in texts(300)], "text string").cache()
     lda = LDA(k=3, seed=1, maxIter=3)

@@ -1,4 +1,4 @@
-"""The same bytes however a table is divided, and those of one machine."""
+"""Models are identical for any partitioning, and identical to one machine's."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ def alone(X):
 
 
 def sizes(frame):
-    """Return the numbers of rows of partitions, without those of the empty ones."""
+    """Return the numbers of rows of non-empty partitions."""
     return sorted(row["count"] for row in frame.groupBy(spark_partition_id()).count().collect())
 
 
@@ -41,18 +41,18 @@ def fitted(frame, **settings):
     return LDA(**SETTINGS, **settings).fit(frame).toLocal()
 
 
-def test_the_driver_alone(spark, X, alone):
+def test_driver_gives_identical_bytes(spark, X, alone):
     frame = table(spark, X, order=shuffled(X), dense=0.3, nulls=7).repartition(3)
     same(fitted(frame), alone)
 
 
-def test_one_partition(spark, X, alone):
+def test_one_partition_gives_identical_bytes(spark, X, alone):
     same(fitted(table(spark, X, dense=1.0).coalesce(1), localDocs=0), alone)
 
 
 @pytest.mark.parametrize("fractions", [False, True])
-def test_skewed_and_empty_partitions_in_any_order(spark, fractions):
-    """Copies lie in several partitions, of which one has nine tenths and others nothing."""
+def test_skewed_and_empty_partitions_give_identical_bytes(spark, fractions):
+    """Copies lie in several partitions: the first has 90% of the rows, others are empty."""
     X = documents(fractions=fractions)
     frame = table(
         spark, X, order=shuffled(X), dense=0.3, nulls=9, part=lambda i: 0 if i % 10 else i % 3
@@ -64,13 +64,13 @@ def test_skewed_and_empty_partitions_in_any_order(spark, fractions):
 
 
 def test_executors_add_counts(spark, X, alone, monkeypatch):
-    """By ranges of 16 words."""
+    """Process ranges of 16 words."""
     monkeypatch.setattr(_cluster, "MOST_ADDED", 0)
     monkeypatch.setattr(_cluster, "RANGE_BYTES", 16 * 4 * 8)
     same(fitted(table(spark, X, nulls=2).repartition(2), localDocs=0), alone)
 
 
-def test_checkpoints(spark, X, alone, tmp_path):
+def test_checkpoints_give_identical_bytes(spark, X, alone, tmp_path):
     folder = spark.sparkContext.getCheckpointDir()
     spark.sparkContext.setCheckpointDir(str(tmp_path))
     try:
@@ -81,8 +81,8 @@ def test_checkpoints(spark, X, alone, tmp_path):
     assert list(tmp_path.rglob("part-*"))
 
 
-def test_tasks_that_fail_first(spark, X, alone):
-    """Rows of a partition fail at its first attempt, halfway."""
+def test_retried_tasks_give_identical_bytes(spark, X, alone):
+    """A partition fails halfway in its first attempt."""
 
     @udf(IntegerType())
     def failing(number):
@@ -99,8 +99,8 @@ def test_tasks_that_fail_first(spark, X, alone):
 
 
 @pytest.mark.parametrize("n_parts", [2, 5])
-def test_a_sample(spark, X, n_parts):
-    """About so many documents, chosen by their keys, are what topics begin with."""
+def test_sample_for_initialization(spark, X, n_parts):
+    """Topics are initialized from a sample of documents, chosen by key."""
     model = local()
     engine = model._engine()
     every = engine.documents(X)

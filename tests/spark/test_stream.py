@@ -1,4 +1,4 @@
-"""`learn`: every micro-batch exactly once, as a local stream would learn it."""
+"""`learn`: every micro-batch exactly once, like a local stream."""
 
 import os
 import shutil
@@ -24,7 +24,7 @@ NOW = {"availableNow": True}
 
 
 def write(folder, number, lines):
-    """Write a file; its time says which micro-batch it is."""
+    """Write a file; its modification time orders the micro-batches."""
     folder.mkdir(exist_ok=True)
     path = folder / f"{number}.txt"
     path.write_text("".join(line + "\n" for line in lines))
@@ -53,8 +53,8 @@ def by_hand(parts, **settings):
     return model
 
 
-def test_files_are_learned_once_and_new_ones_later(spark, tmp_path):
-    """In any order of lines, by one query or several: the same bytes, those of a local stream."""
+def test_new_files_are_learned_once(spark, tmp_path):
+    """Any order of lines and number of queries gives the bytes of a local stream."""
     parts = batches(4)
     for number, part in enumerate(parts):
         write(tmp_path / "all", number, part[::-1])
@@ -68,7 +68,7 @@ def test_files_are_learned_once_and_new_ones_later(spark, tmp_path):
         write(tmp_path / "source", number, parts[number])
     assert run(spark, tmp_path / "source", tmp_path / "model") == whole
     same(opelda.load(tmp_path / "model"), by_hand(parts))
-    # positions of another query are of other documents
+    # positions of another query belong to other documents
     shutil.rmtree(tmp_path / "model" / "spark")
     with pytest.raises(Exception, match="was learned by another query, whose positions are not in"):
         run(spark, tmp_path / "source", tmp_path / "model")
@@ -87,7 +87,7 @@ def column(spark, lines):
 
 
 @pytest.mark.parametrize("spread", [False, True])
-def test_repeated_batches_are_passed_over_and_empty_ones_are_nothing(spark, tmp_path, spread):
+def test_repeated_and_empty_batches_are_skipped(spark, tmp_path, spread):
     first, second = (column(spark, part) for part in batches(2, each=40))
     nothing, nulls = column(spark, []), column(spark, [None, None])
     words = {"vocabulary": Vocabulary(sorted(sum(WORDS, ())))} if spread else {}
@@ -114,7 +114,7 @@ def test_repeated_batches_are_passed_over_and_empty_ones_are_nothing(spark, tmp_
 
 
 @pytest.mark.parametrize("spread", [False, True])
-def test_vectors(spark, tmp_path, spread):
+def test_stream_of_vectors(spark, tmp_path, spread):
     X = documents(200)
     for part in range(2):
         frame = table(spark, X[part::2], dense=0.2, nulls=2).coalesce(1)
@@ -135,7 +135,7 @@ def test_vectors(spark, tmp_path, spread):
         same(model, other)
 
 
-def test_models_are_whole_at_any_moment_and_callbacks_hear(spark, tmp_path):
+def test_saved_models_are_complete_and_callbacks_run(spark, tmp_path):
     parts, found, reports = batches(3), [], []
     for number, part in enumerate(parts):
         write(tmp_path / "source", number, part)
@@ -150,8 +150,8 @@ def test_models_are_whole_at_any_moment_and_callbacks_hear(spark, tmp_path):
     assert set(found) == {100, 200}
 
 
-def test_events(spark, tmp_path, monkeypatch):
-    """New words are told of, the same as by a local stream, and kept."""
+def test_stream_events(spark, tmp_path, monkeypatch):
+    """New-word events match a local stream, and are saved."""
     monkeypatch.setattr(_watch, "BLOCK", 50)
     monkeypatch.setattr(_window, "MOST_DOCS", 400)
     tea = [" ".join(f"tea{n}" for n in (number % 9, number % 7, 3)) for number in range(100)]

@@ -1,4 +1,4 @@
-"""Topics of texts whose words executors find: those of one machine."""
+"""Texts that executors tokenize give the topics of a single machine."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ N_DOCS = 300
 
 @pytest.fixture(scope="module")
 def some():
-    """Texts; one word is in one of them, another in nearly all."""
+    """Texts with one rare and one very common word."""
     made = texts(N_DOCS)
     made = [text + " science" * (number % 9 != 0) for number, text in enumerate(made)]
     return [text + " quasar" * (number < 1) for number, text in enumerate(made)]
@@ -26,7 +26,7 @@ def frame(spark, some):
     return spark.createDataFrame(rows, "id int, text string").repartition(3).cache()
 
 
-def test_topics_and_mixtures_are_those_of_one_machine(frame, some):
+def test_topics_and_mixtures_match_one_machine(frame, some):
     local = TopicModel(3, random_state=1, n_sweeps=3).fit(some)
     assert set(local.vocabulary_.words) == {word for words in WORDS for word in words}
     model = LDA(k=3, seed=1, maxIter=3, textCol="text").fit(frame)
@@ -49,7 +49,7 @@ def test_topics_and_mixtures_are_those_of_one_machine(frame, some):
         ({"minDF": 0.1, "maxVocabSize": 7}, {"min_df": 0.1, "max_features": 7}),
     ],
 )
-def test_words_are_those_that_reading_keeps(frame, some, ours, theirs):
+def test_vocabulary_matches_read(frame, some, ours, theirs):
     corpus = read(some, **theirs)
     model = LDA(k=2, seed=1, preset="fast", textCol="text", **ours).fit(frame).toLocal()
     assert sorted(model.vocabulary_.words) == sorted(corpus.vocabulary.words)
@@ -58,7 +58,7 @@ def test_words_are_those_that_reading_keeps(frame, some, ours, theirs):
 
 
 @pytest.mark.parametrize("language", ["none", "auto"])
-def test_stop_words_are_those_of_the_language(frame, language):
+def test_stop_words_follow_the_language(frame, language):
     lda = LDA(k=2, seed=1, preset="fast", textCol="text", language=language, maxDF=1e9)
     words = lda.fit(frame).toLocal().vocabulary_.words
     assert "science" in words
@@ -75,7 +75,7 @@ def test_streaming_bayes_over_partitions_finds_topics(frame, method):
     assert model.toLocal().n_docs_seen_ == N_DOCS
 
 
-def test_a_local_model_takes_texts(frame, some):
+def test_local_model_transforms_texts(frame, some):
     local = TopicModel(2, preset="fast", random_state=0).fit(some)
     rows = LDAModel(local).setTextCol("text").transform(frame.where("id = 7")).collect()
     assert np.array_equal(rows[0]["topicDistribution"].toArray(), local.transform(some[7:8])[0])
