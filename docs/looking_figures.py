@@ -1,4 +1,4 @@
-"""Draw the figures of docs/looking.md, tidying.md and covariates.md, of arXiv abstracts.
+"""Draw the figures of docs/howto/export.md, docs/howto/edit-topics.md and docs/covariates.md.
 
     python docs/looking_figures.py --data DIR [--out DIR]
 
@@ -18,7 +18,6 @@ FIGURES = {
     "words": "--kind words --topics 8",
     "map": "--kind map",
     "tree": "--kind tree",
-    "learning": "--kind learning",
     "time": "{corpus} --kind time --unit year",
     "groups": "{corpus} --kind groups --by archive",
     "effect": "{corpus} --effect date --effect archive",

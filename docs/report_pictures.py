@@ -29,13 +29,9 @@ TEXT = (
 )
 VIEWS = {
     "overview": "#/",
-    "topics": "#/topics",
     "topic": "#/topic/{topic}",
-    "documents": "#/documents?topic={topic}",
-    "document": "#/document/{document}",
     "paste": "#/paste",
     "compare": "#/compare",
-    "word": "#/word/galaxy",
 }
 SCREENS = {"desktop": (1280, 800, 0.75), "phone": (390, 800, 0.75)}
 GAP = 12
@@ -57,7 +53,7 @@ def main() -> None:
         chromium = os.environ.get("CHROMIUM") or shutil.which("chromium")
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         for name, address in VIEWS.items():
-            save(browser, name, page.as_uri() + address.format(topic=topic, document=5))
+            save(browser, name, page.as_uri() + address.format(topic=topic))
         with learned(source) as url:
             save(browser, "live", url)
         browser.close()

@@ -21,11 +21,6 @@ FIRST = ("README.md", "docs/tutorial.md")
 PAGES = (
     "docs/text.md",
     "docs/streams.md",
-    "docs/looking.md",
-    "docs/choosing.md",
-    "docs/seeds.md",
-    "docs/tidying.md",
-    "docs/report.md",
     *sorted(
         str(page.relative_to(ROOT))
         for page in (ROOT / "docs/howto").glob("*.md")

@@ -88,7 +88,7 @@ class TopicModel(Learner):
         documents or 4 million tokens (docs/streams.md).
     n_runs : int
         Runs of `fit`, each with its own seed, the first with `random_state`. `fit` keeps the most
-        typical run (Rieger et al. 2020) and its `topic_stability_` (docs/choosing.md).
+        typical run (Rieger et al. 2020) and its `topic_stability_` (docs/howto/stable-topics.md).
     seeds : mapping from str to lists of words, Seeds or None
         Seed words by topic name (docs/seeds.md): the first topics, in this order, start from
         documents with these words, and keep name, number and theme (in streams without sweeps, not

@@ -137,7 +137,7 @@ def choose_n_topics(
     """Compare numbers of topics on the same documents, and recommend one.
 
     Prediction of held-out words sets an upper limit; below it, coherence and stability decide
-    (docs/choosing.md).
+    (docs/howto/number-of-topics.md).
 
     Parameters
     ----------
