@@ -1,8 +1,8 @@
-"""Topics of your own beside those that the documents bring: share of each theme by category.
+"""Combine seeded and free topics, and print the share of each seeded topic by category.
 
     python examples/seeded_topics.py articles.jsonl category sky=stars,galaxy markets=stock,price
 
-Each theme is a name and some of its words.
+A theme is a name with some words.
 """
 
 import sys
@@ -13,7 +13,7 @@ from opelda.report import topics_by
 
 
 def main(source: str, column: str, *themes: str) -> None:
-    """Learn topics, the first of them about the themes, and print where each is found."""
+    """Train with a seeded topic for each theme, and print its shares."""
     seeds = {
         name: words.split(",") for name, _, words in (theme.partition("=") for theme in themes)
     }
