@@ -154,7 +154,7 @@ def test_documents_are_found_and_opened(open_page, report):
     number = int(page.inner_text(".steps").split()[-2 if "→" in page.inner_text(".steps") else -1])
     assert page.inner_text("h1") == report.names[number]
     assert "jury" in page.inner_text(".text")
-    assert "nats of the most likely mixture" in page.inner_text(".certificate")
+    assert "times as probable" in page.inner_text(".certificate")
     assert page.locator(".text .of").count() > 10
 
 

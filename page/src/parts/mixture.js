@@ -2,7 +2,7 @@
 
 import { bars } from "../charts/bars.js";
 import { bdi, h } from "../dom.js";
-import { nats, percent } from "../numbers.js";
+import { factor, nats, percent } from "../numbers.js";
 import { address } from "../router.js";
 import { label } from "../state.js";
 import { figure } from "./figure.js";
@@ -75,14 +75,13 @@ export function strip(mixture, colours) {
 export function certificate(loss, n_tokens) {
   if (!n_tokens) return "It has no word that the model knows: its mixture is the prior\u2019s.";
   if (loss === null || Number.isNaN(loss)) return "How good this mixture is is not known.";
-  const factor = Math.exp(loss);
-  const upTo = factor < 1.1 ? Math.ceil(factor * 1e4) / 1e4 : Math.ceil(factor * 100) / 100;
-  const times = factor < 1000
-    ? `at most ${upTo} times as probable`
-    : `up to e^${nats(loss)} times as probable`;
   return [
-    h("strong", {}, `Within ${nats(loss)} nats of the most likely mixture. `),
-    "No other mixture of these topics explains its words better by more than that: it makes them ",
-    `${times}. This is proved, not estimated.`,
+    h(
+      "strong",
+      { title: `The log-likelihood is at most ${nats(loss)} nats below its maximum.` },
+      `Proved to within a factor of ${factor(loss)}. `,
+    ),
+    "No other mixture of these topics makes the document\u2019s words more than ",
+    `${factor(loss)} times as probable.`,
   ];
 }

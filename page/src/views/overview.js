@@ -5,7 +5,7 @@ import { curve } from "../charts/curve.js";
 import { spread } from "../charts/spread.js";
 import { bdi, h } from "../dom.js";
 import { howItGoes } from "../live.js";
-import { count, day, fixed, nats, percent, plural } from "../numbers.js";
+import { COHERENCE, count, day, factor, fixed, nats, percent, plural } from "../numbers.js";
 import { explorer } from "../parts/explorer.js";
 import { figure } from "../parts/figure.js";
 import { address, open } from "../router.js";
@@ -39,32 +39,39 @@ function lede({ model, corpus }) {
 }
 
 function tiles({ score, coherence, diversity, guarantee }) {
-  const tile = (value, name, told) =>
-    h("div", { class: "tile" }, h("dt", {}, name), h("dd", {}, value), h("dd", {}, told));
+  const tile = (value, name, told, title) =>
+    h("div", { class: "tile", title }, h("dt", {}, name), h("dd", {}, value), h("dd", {}, told));
   return h(
     "dl",
     { class: "tiles" },
     score && tile(
-      fixed(score.lpp),
-      score.held_out ? "Held-out score" : "Score",
-      `log probability of an unseen word${score.error ? `, \u00b1${fixed(score.error)}` : ""}; `
-        + `perplexity ${count(score.perplexity)}, of ${plural(score.n_docs, "document")}`
-        + (score.held_out ? "" : " that it may have learned from"),
+      `1 in ${count(score.perplexity)}`,
+      "Prediction",
+      "A hidden word of a document is as hard to guess as one of "
+        + `${count(score.perplexity)} equally likely words. Fewer is better.`,
+      `Perplexity; log predictive probability (LPP) ${fixed(score.lpp)}`
+        + `${score.error ? ` \u00b1 ${fixed(score.error)}` : ""} per word of `
+        + `${plural(score.n_docs, "document")}`
+        + (score.held_out ? " held out." : ", some of which the model may have learned from."),
     ),
     coherence && tile(
       fixed(coherence.mean),
       "Coherence",
-      `mean NPMI of each topic\u2019s ten best words, over ${coherence.of}; 1 is the most`,
+      "How often the ten best words of a topic occur in the same document: 1 always, 0 by chance.",
+      `${COHERENCE} Mean over the topics, in ${coherence.of}.`,
     ),
     diversity !== null && diversity !== undefined && tile(
       percent(diversity),
       "Diversity",
-      "of the topics\u2019 best words are different ones",
+      "of the topics\u2019 best words are distinct; the others repeat in several topics.",
+      "Topic diversity: distinct words among the 25 top words of all topics.",
     ),
     guarantee && tile(
-      `${nats(guarantee.mean)} nats`,
+      `${factor(guarantee.mean)}\u00d7`,
       "Guarantee",
-      "below the most likely mixture at most, on average; each document has its own proof",
+      "No other mixture of topics makes a document\u2019s words more than this many times as "
+        + "probable. Each document has its own proof; this is their average.",
+      `The log-likelihood is at most ${nats(guarantee.mean)} nats below its maximum, on average.`,
     ),
   );
 }
@@ -78,18 +85,18 @@ function measures(meta) {
 function guaranteeFigure({ guarantee }) {
   if (!guarantee) return null;
   const rows = guarantee.within.map(([limit, share]) => ({
-    label: `within ${limit} nat${limit === 1 ? "" : "s"}`,
+    label: `at most ${factor(limit)}\u00d7`,
     value: share,
   }));
   return figure({
     title: "The guarantee",
     name: "guarantee",
-    note: "Every mixture comes with a proof: no other mixture of these topics explains the "
-      + "document\u2019s words better by more than so many nats (0.01 nats: 1% more probable). "
-      + `${nats(guarantee.mean)} on average, ${nats(guarantee.max)} at worst, `
+    note: "Each document\u2019s mixture comes with a proof: no other mixture of these topics makes "
+      + "its words more probable than by this factor. "
+      + `On average ${factor(guarantee.mean)}\u00d7, at worst ${factor(guarantee.max)}\u00d7, `
       + `over ${plural(guarantee.n_docs, "document")}.`,
     chart: bars(() => rows, { name: "Share of documents by distance from the optimum", most: 1 }),
-    data: () => ({ columns: ["nats", "share of documents"], rows: guarantee.within }),
+    data: () => ({ columns: ["loss in nats", "share of documents"], rows: guarantee.within }),
   });
 }
 
@@ -103,8 +110,8 @@ function curveFigure({ curve: learned }) {
   return figure({
     title: "Learning",
     name: "learning-curve",
-    note: `Score (log probability of a word) of ${learned.of}, by documents seen: a document `
-      + "counts in each pass.",
+    note: `How well the words of ${learned.of} are predicted (mean log probability of a word), by `
+      + "documents seen. A document counts in each pass.",
     chart: curve(points, { name: "Learning curve", formatX: short, formatY: (y) => fixed(y, 2) }),
     data: () => ({ columns: ["documents seen", "score"], rows: learned.points }),
   });

@@ -3,7 +3,7 @@
 import { bars } from "../charts/bars.js";
 import * as store from "../data/store.js";
 import { h } from "../dom.js";
-import { count, fixed, percent } from "../numbers.js";
+import { COHERENCE, count, fixed, percent } from "../numbers.js";
 import { card } from "../parts/document.js";
 import { figure } from "../parts/figure.js";
 import { editableLabel, labelFiles } from "../parts/labels.js";
@@ -64,14 +64,15 @@ function facts(k) {
   const { model } = app;
   const { weight, coherence, stability } = model.topics[k];
   const rank = model.byWeight.indexOf(k) + 1;
-  const fact = (name, value, told) =>
-    h("div", { class: "tile" }, h("dt", {}, name), h("dd", {}, value), h("dd", {}, told));
+  const fact = (name, value, told, title) =>
+    h("div", { class: "tile", title }, h("dt", {}, name), h("dd", {}, value), h("dd", {}, told));
   return h(
     "dl",
     { class: "tiles small" },
     weight != null && fact("Weight", percent(weight),
       `of all words; number ${count(rank)} of ${count(model.size)} by size`),
-    coherence != null && fact("Coherence", fixed(coherence), compared(k, "coherence")),
+    coherence != null && fact("Coherence", fixed(coherence), compared(k, "coherence"),
+      COHERENCE),
     stability != null && fact("Stability", fixed(stability), model.meta.stability ?? ""),
   );
 }
@@ -79,7 +80,7 @@ function facts(k) {
 function compared(k, name) {
   const values = app.model.topics.map((topic) => topic[name]).filter((value) => value != null);
   const below = values.filter((value) => value < app.model.topics[k][name]).length;
-  return `NPMI of its ten best words; above ${count(below)} of ${count(values.length)} topics`;
+  return `how often its ten best words occur together; above ${count(below)} of ${count(values.length)} topics`;
 }
 
 function relatedFigure(k) {

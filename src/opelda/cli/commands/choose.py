@@ -92,7 +92,16 @@ def _print(choice: Any, *, as_json: bool) -> None:
         found["tried"] = [{name: plain(getattr(row, name)) for name in names} for row in rows]
         print_json(found)
         return
-    titles = ("topics", "LPP", "coherence", "stability", "quality", "distinct", "live", "time")
+    titles = (
+        "topics",
+        "prediction",
+        "coherence",
+        "stability",
+        "quality",
+        "distinct",
+        "live",
+        "time",
+    )
     cells = [
         (
             f"{row.n_topics:,}",

@@ -91,7 +91,7 @@ def _facts(found: dict[str, Any]) -> list[tuple[str, str]]:
     if never > 0.01:
         coherence += f", which does not compare: {never:.0%} of the pairs of top words never meet"
     spread = ", ".join(f"{part} {value:.3g}" for part, value in found["loss"].items())
-    within = (f"within {nats} nats {part:.1%}" for nats, part in found["share_within"].items())
+    within = (f"{part:.1%} within {nats}" for nats, part in found["share_within"].items())
     unknown_share = unknown / max(tokens + unknown, 1.0)
     scored = f"{found['documents_scored']:,} documents, {found['splits']} splits"
     return [
@@ -99,8 +99,8 @@ def _facts(found: dict[str, Any]) -> list[tuple[str, str]]:
         ("tokens", f"{tokens:,.0f}, and {unknown:,.0f} unknown to the model ({unknown_share:.1%})"),
         ("log predictive probability", f"{score} per token ({scored})"),
         ("perplexity", f"{found['perplexity']:,.1f}"),
-        ("coherence (NPMI)", coherence),
+        ("coherence of top words", coherence),
         ("topic diversity", f"{found['topic_diversity']:.3f}"),
-        ("below the optimum", f"at most: {spread} nats per document"),
+        ("bound on the loss", f"{spread} (log-likelihood of a document, in nats)"),
         ("share of documents", ", ".join(within)),
     ]

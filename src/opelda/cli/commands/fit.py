@@ -290,13 +290,14 @@ def _print_fitted(
         ("learning", time(f", {count(n_passes, 'pass', 'passes')}", facts["learning_seconds"])),
     ]
     if score is not None:
-        name, of = (
-            ("score", ", of documents learned from") if held_out is None else ("held-out", "")
-        )
-        lines.append((name, f"{score:.4f} per word (perplexity {exp(-score):,.1f}){of}"))
+        of = "documents learned from" if held_out is None else "held-out documents"
+        perplexity = f"1 in {exp(-score):,.1f} words (perplexity; {score:.4f} per word)"
+        lines.append(("prediction", f"{perplexity}, of {of}"))
     if found["coherence"] is not None:
         below = f"{found['incoherent_topics']:,} of {model.n_components:,} topics below 0"
-        lines.append(("coherence", f"{found['coherence']:.3f} (NPMI; {below})"))
+        lines.append(
+            ("coherence", f"{found['coherence']:.3f} (1: words always meet, 0: by chance; {below})")
+        )
     if "stability" in found:
         said = f"{found['stability']:.2f} (words in common with the other runs)"
         lines.append(("stability", said))
