@@ -202,7 +202,7 @@ def test_import_loads_neither_subpackages_nor_numpy():
     assert run.stdout.strip() == "['opelda._names']"  # a few tuples of names
 
 
-def test_each_of_these_modules_is_imported_by_one_package():
+def test_restricted_modules_have_one_importing_package():
     """import-linter does not see modules without a source file."""
     root = Path(opelda.__file__).parent
     importers = defaultdict(set)

@@ -58,7 +58,7 @@ def test_missing_pyspark_error_explains_installation(missing, n_needing):
     }
 
 
-def test_other_names():
+def test_unknown_attribute_of_spark_raises():
     with pytest.raises(AttributeError, match="has no attribute 'other'"):
         opelda.spark.other  # noqa: B018
 

@@ -64,7 +64,7 @@ def test_nan_is_never_cached(data, tmp_path):
     assert kept.read(run) is None
 
 
-def test_sources_are_known_by_names_and_contents(tmp_path):
+def test_source_hash_covers_names_and_contents(tmp_path):
     packages = {
         "one": {"a.py": "x", "b/c.py": "y"},
         "same": {"b/c.py": "y", "a.py": "x", "notes.txt": "z"},

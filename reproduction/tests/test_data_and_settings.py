@@ -121,7 +121,7 @@ def test_inconsistent_splits_are_rejected(kind):
         prepare(numbered(20), Settings(), label="", splits=splits)
 
 
-def test_small_settings_keep_what_is_given():
+def test_small_settings_keep_given_values():
     small = Settings.small(n_topics=77, seed=3, n_seeds=2)
     assert (small.n_topics, small.quick, list(small.seeds())) == (77, True, [3, 4])
     assert small.n_test < Settings().n_test

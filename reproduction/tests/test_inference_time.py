@@ -62,7 +62,7 @@ def test_methods_alternate_over_every_batch(measured):
     assert shares[-1] == 1
 
 
-def test_batches_are_the_collection_in_full_batches(data, measured):
+def test_batches_partition_the_collection(data, measured):
     rows, _ = measured
     dense = data.train.toarray()
     for name in METHODS:
@@ -104,7 +104,7 @@ def outcomes(rows):
     return [verdict.outcome for verdict in judge(rows)]
 
 
-def test_the_papers_own_times_reproduce_it():
+def test_papers_own_times_reproduce_its_claim():
     assert outcomes(rows_of(SECONDS)) == ["reproduced"] * 4
 
 
@@ -129,7 +129,7 @@ def test_verdicts_follow_the_ratios():
     ],
 )
 @cases("slow", [{}, {"CVB0": 1.5, "CGS": 9.0}])
-def test_the_fastest_is_well_ahead_of_the_next(other, outcome, slow):
+def test_fastest_method_leads_clearly(other, outcome, slow):
     rows = rows_of({"OPE": 1.0, "VB": other, **slow})
     assert outcomes(rows)[0] == outcome
     assert "10%" in judge(rows)[0].why

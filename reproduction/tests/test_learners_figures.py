@@ -45,7 +45,7 @@ def named(name):
     return name.replace("-", "_")
 
 
-def test_the_fastest_to_a_level():
+def test_fastest_learner_to_a_level():
     fast = ways(ML_OPE={"end": -7.0, "slow": 0.1})
     assert outcomes(learning_time.judge(fast))[0] == "reproduced"
     level = ways(ML_OPE={"end": -7.0, "slow": 0.12}, Online_OPE={"end": -7.0, "slow": 0.1})
@@ -67,7 +67,7 @@ def test_the_fastest_to_a_level():
         (2, 100, 1000, "not reproduced"),
     ],
 )
-def test_how_many_times_faster_to_the_same_level(cgs, cvb0, vb, outcome):
+def test_verdict_on_speedup_to_equal_quality(cgs, cvb0, vb, outcome):
     ends = {named(name): {"end": -8.0, "slow": 1.0} for name in SEVEN}
     for name, slow in (("CGS", cgs), ("CVB0", cvb0), ("VB", vb)):
         ends[f"Online_{name}"]["slow"] = float(slow)
@@ -90,7 +90,7 @@ def test_seconds_are_means_over_seeds():
     ("online", "outcome"),
     [(-7.9, "reproduced"), (-7.99, "partly"), (-8.01, "partly"), (-8.1, "not reproduced")],
 )
-def test_the_best_is_ahead_by_more_than_seeds_differ(online, outcome):
+def test_best_learner_leads_by_more_than_seed_spread(online, outcome):
     rows = ways(Online_OPE=online)  # ML-OPE ends with -8
     assert outcomes(learning_documents.judge(rows))[0] == outcome
     far = [row | {"seed": 1, "lpp": row["lpp"] - 2} for row in rows]
@@ -113,7 +113,7 @@ def test_worst_learner_is_judged_by_the_papers_claim(kept, outcome):
 @cases(
     ("npmi", "outcome"), [(0.9, "reproduced"), (0.2, "reproduced"), (0.195, "partly"), (0, "not")]
 )
-def test_the_most_coherent(npmi, outcome):
+def test_most_coherent_learner(npmi, outcome):
     rows = ways(Online_OPE={"end": -8.0, "npmi": npmi})  # all others have 0.2
     assert outcomes(learning_documents.judge(rows))[2].startswith(outcome)
 

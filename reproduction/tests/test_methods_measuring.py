@@ -65,7 +65,7 @@ def test_methods_have_the_settings_iterations():
     times=st.integers(1, 5),
     seed=st.integers(0, 99),
 )
-def test_documents_have_exactly_the_size_asked_for(n_topics, n_words, times, seed):
+def test_documents_have_the_requested_size(n_topics, n_words, times, seed):
     size = Size(n_topics, n_words, times, 30)
     topics, X = draw_documents(4, size, seed)
     np.testing.assert_allclose(topics.components.sum(axis=1), 1, rtol=1e-4)
@@ -138,7 +138,7 @@ def test_tli_is_left_out_if_too_slow(monkeypatch):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot be forked here")
-def test_memory_is_what_the_arrays_must_take():
+def test_memory_is_the_size_of_the_arrays():
     n_topics, n_words = 64, 40_000
     shares = []
     names = ["FW", "CVB", "TLI", "no such method"]
@@ -195,7 +195,7 @@ def test_every_method_is_compared_on_the_same_documents(reached):
             assert not isinstance(value, float) or np.isfinite(value)
 
 
-def test_how_often_tli_fell_back_is_in_its_note():
+def test_note_states_how_often_tli_fell_back():
     topics, X = draw_documents(3, Size(2, 5, 1, 9), 0)
     note = quality_module._complaint(TLI(threshold=1e6), Problem(topics, X, None), 0)
     row = new_row("quality", "TLI", 0, lpp=-7.0, documents=3, note=note)

@@ -87,7 +87,7 @@ def test_the_exponent_of_a_power_law_is_its_power(slope, base, sizes):
     assert found == pytest.approx(slope, abs=1e-4)
 
 
-def test_storage_is_that_of_the_smallest_document():
+def test_storage_is_of_the_smallest_document():
     rows = [stored("OPE", 900, n_words=400, n_tokens=800), stored("OPE", 500), stored("VB", 300)]
     rows.append(stored("TLI", None))
     assert [(row["method"], row["peak_bytes"]) for row in storage(rows)] == [
@@ -108,11 +108,11 @@ def test_quality_is_the_mean_over_seeds_with_all_words():
     assert quality(rows, frequent=True)["TLI"]["lpp"] == -5.0
 
 
-def test_growth_as_the_paper_states_it():
+def test_growth_claimed_by_the_paper():
     assert outcomes(as_stated())[:3] == ["reproduced", "reproduced", "reproduced"]
 
 
-def test_growth_otherwise():
+def test_growth_contrary_to_the_paper():
     skips = timed(UNSCREENED, K=0.4, n=1) + timed("OPE", K=0.1, n=1)
     assert outcomes(skips)[0] == "partly"
     assert outcomes(timed(UNSCREENED, K=2, n=1) + timed("OPE", K=2, n=1))[0] == "not reproduced"
@@ -127,7 +127,7 @@ def test_growth_otherwise():
     ("seconds", "outcome"),
     [(3e-6, "reproduced"), (1.5e-6, "partly"), (0.5e-6, "not reproduced")],
 )
-def test_how_cheap_an_iteration_is(seconds, outcome):
+def test_verdict_on_cost_of_an_iteration(seconds, outcome):
     rows = timed(UNSCREENED, 1e-6) + timed("VB", seconds)
     for name in ("CVB", "CVB0", "CGS"):
         rows += timed(name, 9e-6)
@@ -157,7 +157,7 @@ def test_least_storage_verdicts(ope, plain, outcome):
 
 
 @cases(("ope", "outcome"), [(-7.0, "reproduced"), (-7.5, "partly"), (-9.0, "not reproduced")])
-def test_how_good_ope_is(ope, outcome):
+def test_verdict_on_opes_quality(ope, outcome):
     rows = [scored("OPE", ope), scored("VB", -7.0), scored("CGS", -8.0), scored(FLAT, -6.0)]
     assert outcomes(rows)[4] == outcome
     assert "alpha 1 -6.000" in judge(rows)[4].why
@@ -191,7 +191,7 @@ def test_labels_do_not_overlap(figure):
     places=st.lists(st.floats(-500, 500), min_size=1, max_size=20).map(sorted),
     least=st.floats(1, 20),
 )
-def test_labels_are_spread_in_their_order_and_no_more_than_needed(places, least):
+def test_labels_are_spread_minimally_in_order(places, least):
     from reproduction.methods.figure import spread
 
     free = spread(places, least, -1e4, 1e4)

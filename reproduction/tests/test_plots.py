@@ -18,7 +18,7 @@ def method_of(name):
     return name.replace(",", " ").split()[0].removeprefix("Online-")
 
 
-def test_no_two_methods_look_alike():
+def test_methods_have_distinct_plot_styles():
     alike = [pair for pair in combinations(LOOKS, 2) if LOOKS[pair[0]] == LOOKS[pair[1]]]
     assert all(related(*pair) for pair in alike)
     # in black and white, too

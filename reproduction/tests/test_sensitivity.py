@@ -45,7 +45,7 @@ def outcome(rows, parameter):
 
 
 @cases("settings", [SETTINGS, Settings(), Settings(n_seeds=3, seed=5)])
-def test_one_parameter_changes_at_a_time(settings):
+def test_sweeps_change_one_parameter_at_a_time(settings):
     found = runs(settings, DATA)
     keys = {json.dumps(run.parameters, sort_keys=True) for run in found}
     assert len(keys) == len(found)
@@ -141,7 +141,7 @@ def test_verdicts(parameter, values, expected):
     assert outcomes.count("not tested") == left_out
 
 
-def test_claim_true_for_one_learner_is_partly_reproduced():
+def test_claim_true_for_one_learner_holds_partly():
     rows = made("batch_size", RISING, LEARNERS[:1]) + made("batch_size", FALLING, LEARNERS[1:])
     assert outcome(rows, "batch_size") == "partly"
     [verdict] = [v for v in judge(rows) if v.outcome != "not tested"]

@@ -129,7 +129,7 @@ def test_growth_by_the_prior_is_not_convergence():
     assert stable.why.endswith("from the uniform start for 100% at the worst T, median 0.6")
 
 
-def test_growth_that_ends():
+def test_growth_that_stops():
     ends = points(log_prior=lambda T: 500 - 300 / T)
     assert judge(ends)[1].outcome == "reproduced"
     flat = points(log_prior=lambda T: 0.0, log_likelihood=lambda T: -600 + T % 3)
@@ -148,7 +148,7 @@ def test_rate_of_the_gap(power, outcome):
     ("lost", "outcome", "close"),
     [(5, "reproduced", 20), (10, "partly", 50), (40, "not reproduced", 50)],
 )
-def test_how_good_twenty_is(lost, outcome, close):
+def test_verdict_on_twenty_iterations(lost, outcome, close):
     verdict = judge(points(log_likelihood=lambda T: -600 - {10: 50, 20: lost}.get(T, 0)))[3]
     assert verdict.outcome == outcome
     assert f"from T = {close} on" in verdict.why

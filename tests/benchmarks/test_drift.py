@@ -248,6 +248,6 @@ def test_tables_and_figures(tmp_path, monkeypatch):
     assert "the next" in drawn[1]
 
 
-def test_every_system_can_be_drawn():
+def test_every_system_has_a_plot_style():
     assert set(drift.DRIFTING) <= set(drift_tables.LOOKS)
     assert set(drift.MEMORY) <= set(drift.DRIFTING)

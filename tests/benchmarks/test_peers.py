@@ -76,7 +76,7 @@ def test_run_does_the_planned_work(peers, tmp_path):
         recorder(20, lambda: np.ones((2, 3)))
 
 
-def test_snapshots_are_a_factor_apart_and_where_they_are_wanted(peers, tmp_path):
+def test_snapshots_are_geometric_and_at_requested_points(peers, tmp_path):
     recorder = recorder_of(peers, tmp_path, FakeTime(), limit=5, wanted=[70], growth=2)
     for documents in range(10, 101, 10):
         recorder(documents, lambda n=documents: np.full((1, 1), n))
@@ -112,7 +112,7 @@ def test_words_absent_from_training_are_left_out(peers):
     np.testing.assert_array_equal(corpus.held_out.toarray(), [[0, 2, 1], [1, 0, 0]])
 
 
-def test_time_to_quality_is_the_first_checkpoint_as_good(peers):
+def test_time_to_quality_is_the_first_sufficient_checkpoint(peers):
     tables = peers("tables")
     ours = [
         line(seconds=s, lpp=q, label=k)

@@ -156,7 +156,7 @@ def test_last_of_two_equal_runs_counts(tmp_path):
     assert [(one["seed"], one["lpp"]) for one in tables.read(path)] == [(0, -7.0), (1, -8.0)]
 
 
-def test_every_system_can_be_drawn(tmp_path):
+def test_every_system_has_a_plot_style(tmp_path):
     assert set(tables.LOOKS) == set(run.NAMES)
     lines = [line(), line("TopicModel, fit", points=[]), line("river", points=[], documents=3)]
     (path,) = tables.draw(lines, tmp_path)

@@ -80,7 +80,7 @@ def test_weights_below_the_least_are_dropped(engine):
     assert drawn.cells.nnz == 2
 
 
-def test_documents_without_words_have_no_tokens(engine):
+def test_empty_documents_have_no_tokens(engine):
     tokens = tokens_of(engine, np.zeros((3, 4)), 2)
     drawn = draw(engine, tokens, np.full((2, 4), 0.25), [1, 1])
     assert len(tokens.topics) == 0
@@ -192,7 +192,7 @@ def test_tokens_are_counted_by_word_and_topic(n_topics, fractions):
         assert (drawn.cells.data != 0).all()
 
 
-def test_blocks_with_the_most_words_that_two_bytes_number(monkeypatch):
+def test_blocks_with_the_most_groups(monkeypatch):
     """Documents with as many groups as there are, in one block and in several."""
     counts = np.full((1040, 66), 16, np.float32)
     counts[5], counts[7, 1:] = 0, 0

@@ -146,7 +146,7 @@ def test_weights_and_their_topics_give_equal_mixtures(tested, engine, method):
 
 
 @every_method
-def test_documents_without_words_have_the_prior_s_mean(engine, method):
+def test_empty_documents_get_the_prior_mean(engine, method):
     X, beta, alpha = made(4)
     X = sparse.vstack([X[:2] * 0, X[2:5], X[:1] * 0], format="csr")
     found = engine.infer(engine.topics(beta), engine.documents(X), make_task(7, method, alpha))

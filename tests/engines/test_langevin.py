@@ -121,7 +121,7 @@ def moved(seed, number=3, n_words=4000, counts=None, rho=RHO, population=D, size
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_noise_has_the_step_s_variance(seed):
+def test_noise_has_the_stated_moments(seed):
     """Within 5 standard errors of 20,000 normal numbers, which one run in a million leaves."""
     noises = []
     for number in (3, 4):

@@ -73,7 +73,7 @@ def test_order_depends_on_contents_only(engine, seed, chance, which):
 
 
 @given(SEEDS, st.lists(st.integers(0, N_DOCS), max_size=4))
-def test_parts_sorted_and_merged_are_the_collection_sorted(engine, seed, cuts):
+def test_merged_sorted_parts_equal_the_sorted_collection(engine, seed, cuts):
     X = collection(seed)
     numbers, merged = copy_numbers(X), []
     for first, last in pairwise(sorted([0, *cuts, N_DOCS])):

@@ -71,7 +71,7 @@ def test_statistics_are_sums_over_documents(tested, engine, method, divide):
             np.testing.assert_allclose(total.mass, whole.mass, rtol=1e-6)
 
 
-def test_statistics_of_other_words_are_added_beside():
+def test_statistics_of_different_words_are_merged():
     one = Statistics(np.int32([2, 5]), np.array([[1.0], [2.0]]), np.array([3.0]), 2)
     other = Statistics(np.int32([0, 5]), np.array([[4.0], [8.0]]), np.array([12.0]), 3)
     for total in (one + other, other + one):

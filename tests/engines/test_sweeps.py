@@ -26,7 +26,7 @@ def within_sampling_error(seen, probabilities, n):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_draws_follow_the_posterior_of_a_document_s_topics(tested, engine, seed):
+def test_draws_follow_the_posterior_of_a_document(tested, engine, seed):
     topics = np.array([[0.7, 0.2, 0.1], [0.1, 0.3, 0.6], [0.3, 0.3, 0.4]])
     alpha, n = np.array([0.3, 0.8, 0.1]), tested.n_documents
     words = [0, 0, 2]  # a document of two tokens of word 0 and one of word 2
@@ -68,7 +68,7 @@ def test_only_token_of_a_word_in_its_topic_can_move(engine):
 
 
 @cases("n_topics", [1, 7, 16, 100])
-def test_only_topics_that_have_the_word_are_drawn(engine, n_topics):
+def test_only_topics_with_the_word_are_drawn(engine, n_topics):
     topics = np.zeros((n_topics, 40))
     topics[np.arange(40) % n_topics, np.arange(40)] = 1.0  # every word in one topic alone
     topics[topics.sum(axis=1) == 0, 0] = 1e-3  # and topics with tiny weights
@@ -136,7 +136,7 @@ def test_parts_in_any_order_add_up_to_the_same_bytes(engine, seed, fractions, cu
 
 
 @given(SEEDS)
-def test_the_order_of_documents_changes_nothing(engine, seed):
+def test_draws_do_not_depend_on_document_order(engine, seed):
     rng = np.random.default_rng(seed)
     X = make_documents(rng, 15, 9)[rng.integers(0, 15, 20)].toarray()
     topics, order = make_topics(rng, 4, 9), rng.permutation(20)

@@ -148,7 +148,7 @@ def test_update_without_tokens_changes_nothing(engine, rule, number, what):
 
 
 @some_methods
-def test_the_gap_of_an_update_is_the_mean_over_its_documents(tested, engine, method):
+def test_update_gap_is_the_mean_over_documents(tested, engine, method):
     weights, documents = made(engine)
     task = make_task(K, method)
     found = engine.infer(weights, documents, task)

@@ -36,7 +36,7 @@ def test_result_reaches_the_concave_optimum(alpha):
     assert (best - result.objective <= result.gap + 1e-5).all()
 
 
-def test_disjoint_topics_have_the_mode_of_a_dirichlet():
+def test_disjoint_topics_give_a_dirichlet_mode():
     topics = np.repeat(np.eye(3), 2, axis=1) / 2
     alpha = np.array([1.5, 3.0, 1.0])
     theta = infer([[4, 1, 0, 0, 3, 2]], topics, doc_topic_prior=alpha, method=CCCP(tol=0.0)).theta

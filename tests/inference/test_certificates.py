@@ -84,7 +84,7 @@ def test_gaps_equal_an_independent_recomputation(method, alpha):
     st.sampled_from(["ope", "em", "vb", "cvb0", "fw", "cccp"]),
     st.integers(1, 200),
 )
-def test_the_gap_bounds_the_loss_for_concave_priors(seed, alpha, method, n_tokens):
+def test_gap_bounds_the_loss_for_concave_priors(seed, alpha, method, n_tokens):
     X, topics = corpus(seed, n_docs=3, n_tokens=n_tokens)
     result = infer(X, topics, method=method, doc_topic_prior=alpha, random_state=seed)
     for i, d in enumerate(X):
@@ -95,7 +95,7 @@ def test_the_gap_bounds_the_loss_for_concave_priors(seed, alpha, method, n_token
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from(["ope", "em", "vb", "cvb", "cgs", "fw"]))
-def test_the_likelihood_gap_bounds_the_loss_in_likelihood(seed, method):
+def test_likelihood_gap_bounds_the_likelihood_loss(seed, method):
     X, topics = corpus(seed, n_docs=2)
     result = infer(X, topics, method=method, doc_topic_prior=0.3, random_state=seed)
     for i, d in enumerate(X):
@@ -107,14 +107,14 @@ def test_the_likelihood_gap_bounds_the_loss_in_likelihood(seed, method):
 
 
 @pytest.mark.parametrize("seed", range(1))
-def test_the_gap_of_a_stationary_point_is_zero(seed):
+def test_gap_of_a_stationary_point_is_zero(seed):
     X, topics = corpus(seed)
     result = infer(X, topics, method="cccp", doc_topic_prior=1.5)
     assert (result.gap <= 1e-3 * X.sum(axis=1)).all()
 
 
 @pytest.mark.parametrize("seed", range(1))
-def test_the_gap_shrinks_with_more_iterations(seed):
+def test_gap_shrinks_with_more_iterations(seed):
     X, topics = corpus(seed, n_docs=50)
     gaps = [
         infer(X, topics, method=OPE(n_iter=t), doc_topic_prior=1.3, random_state=seed).gap.mean()

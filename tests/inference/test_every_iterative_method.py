@@ -96,7 +96,7 @@ def test_extreme_documents_give_finite_results(name, alpha):
         assert result.n_iter[0] == 0
 
 
-def test_a_million_tokens_of_cgs():
+def test_million_token_documents_with_cgs():
     topics = [[0.7, 0.3], [0.2, 0.8]]
     X = [[10**6, 0], [5 * 10**5, 5 * 10**5]]
     result = infer(X, topics, method=CGS(burn_in=2, n_samples=1), random_state=0)

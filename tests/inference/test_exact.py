@@ -182,7 +182,7 @@ def test_duplicate_topics_do_not_prevent_accuracy():
 @pytest.mark.parametrize("alpha", [[1e6, 1.0, 1e6], [50.0, 50.0, 50.0], [1.0, 1 + 1e-9, 1.0]])
 @pytest.mark.parametrize("method", ["em", "vb", "fw", "exact", "ope"])
 @pytest.mark.filterwarnings("ignore::opelda.inference.AccuracyWarning")
-def test_steep_priors_are_bounded_too(alpha, method):
+def test_bounds_hold_for_steep_priors(alpha, method):
     rng = np.random.default_rng(3)
     topics, alpha = rng.dirichlet(np.full(20, 0.3), 3), np.array(alpha)
     X = rng.poisson(1.0, (5, 20))

@@ -120,7 +120,7 @@ def test_bsr_blocks_that_do_not_fit_are_rejected():
 
 
 @given(seed=st.integers(0, 2**32 - 1))
-def test_a_stale_canonical_flag_changes_nothing(seed):
+def test_stale_canonical_flag_changes_nothing(seed):
     rng = np.random.default_rng(seed)
     topics = rng.dirichlet(np.ones(200), 3)
     X = sparse.csr_array(rng.random((3, 200)) + 0.1)

@@ -133,7 +133,7 @@ def test_the_noise_has_covariance_h(pairs):
     np.testing.assert_allclose(R @ R.T, H)
 
 
-def test_pairs_that_would_break_h_are_left_out():
+def test_pairs_of_negative_curvature_are_left_out():
     still, slope = np.zeros(2), np.zeros(2)
     along = np.array([1.0, 0.0])
     assert len(curvature_pairs([Position(still, slope), Position(along, 5 * along)], 10.0)) == 1

@@ -90,7 +90,7 @@ def test_topic_without_the_documents_words(method):
 
 
 @every_method
-def test_a_million_tokens(method):
+def test_million_token_documents(method):
     X = np.zeros((2, 40))
     X[0, 3] = 1e6
     X[1] = 25_000

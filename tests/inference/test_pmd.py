@@ -57,7 +57,7 @@ def test_every_iteration_draws_particles(monkeypatch):
 
 
 @pytest.mark.parametrize("seed", range(1))
-def test_more_particles_are_closer(seed):
+def test_more_particles_are_more_accurate(seed):
     document = DOCUMENTS["fractions"]
     exact = posterior_mean(document)
 

@@ -73,7 +73,7 @@ def test_result_approaches_the_concave_optimum(alpha, factor, seed):
 
 
 @pytest.mark.parametrize("seed", range(1))
-def test_below_one_it_approaches_a_stationary_point(seed):
+def test_result_below_alpha_one_is_nearly_stationary(seed):
     X, topics, _ = corpus(seed, n_docs=12, n_topics=4, n_words=40, n_tokens=300)
     few, many = (
         infer(X, topics, doc_topic_prior=0.5, method=SMM(n_iter=n_iter), random_state=seed).gap

@@ -22,7 +22,7 @@ class TestContract(Contract):
 
 
 @cases("delta", [0.0, 0.01, 0.2])
-def test_the_inverse_inverts(delta):
+def test_linear_inverse_inverts(delta):
     _, topics, _ = corpus(1, n_docs=1, n_topics=5, n_words=40, n_tokens=1)
     inverse = linear_inverse(topics, delta)
     assert np.abs(inverse.matrix @ topics.T - np.eye(5)).max() <= delta + 1e-7
@@ -30,7 +30,7 @@ def test_the_inverse_inverts(delta):
 
 
 @pytest.mark.parametrize("delta", [0.0, 0.05])
-def test_no_inverse_has_smaller_entries(delta):
+def test_inverse_has_minimal_entries(delta):
     """By the dual program: lambda_i = max y_i - delta |y|_1 subject to |A y|_1 <= 1."""
     _, topics, _ = corpus(2, n_docs=1, n_topics=3, n_words=7, n_tokens=1)
     matrix = linear_inverse(topics, delta).matrix
@@ -109,7 +109,7 @@ def test_words_missing_from_the_kept_topics_are_reported():
     np.testing.assert_allclose(result.theta, [[0.999, 0.001, 0], [1, 0, 0]], atol=1e-6)
 
 
-def test_the_inverse_is_computed_once_per_topics_and_delta(monkeypatch):
+def test_inverse_is_cached_per_topics_and_delta(monkeypatch):
     calls = []
 
     def counted(topics, delta):
@@ -130,7 +130,7 @@ def test_the_inverse_is_computed_once_per_topics_and_delta(monkeypatch):
     assert tli.cached_inverse.cache_info().currsize == 4
 
 
-def test_a_document_with_the_whole_vocabulary_needs_no_batch():
+def test_document_with_every_word_needs_no_batch():
     X, topics, _ = corpus(7, n_docs=1, n_topics=3, n_words=10, n_tokens=50_000)
     assert (X > 0).all()
     document = Document(X[0].astype(float), topics, np.ones(3))

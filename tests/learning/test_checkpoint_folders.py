@@ -14,7 +14,7 @@ from opelda.learning.persistence._stored_model import FORMAT, KIND, checksum
 from tests.learning.test_checkpoints import FILE, MATRICES, X, made, run
 
 
-def test_one_run_at_a_time(tmp_path):
+def test_second_run_in_a_folder_is_rejected(tmp_path):
     code = (
         "import sys, opelda, numpy as np\n"
         "opelda.OnlineOPE(3).fit_stream([np.ones((2, 20))], checkpoint=sys.argv[1])"

@@ -170,7 +170,7 @@ OTHER = {
 
 
 @cases("name", OTHER)
-def test_other_parameters_are_refused_by_name(tmp_path, name):
+def test_changed_parameters_are_rejected_by_name(tmp_path, name):
     usual = {"doc_topic_prior": [0.1, 0.2, 0.3], "topic_word_prior": np.full(20, 0.1)}
     made(**usual).fit_stream(MATRICES[:5], checkpoint=tmp_path)
     before = (tmp_path / FILE).read_bytes()

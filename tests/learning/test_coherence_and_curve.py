@@ -60,7 +60,7 @@ def test_coherence_of_a_stopped_fit_is_of_its_topics():
     np.testing.assert_array_equal(for_sweeps.fit(X).coherence_, npmi(for_sweeps, X))
 
 
-def test_coherence_of_few_words_and_of_none():
+def test_coherence_of_one_word_and_no_words():
     assert made(n_components=2).fit(np.ones((5, 3))).coherence_.tolist() == [1.0, 1.0]
     assert made(n_components=2).fit(np.ones((5, 1))).coherence_ is None
     assert made(n_components=2).fit(np.zeros((5, 3))).coherence_.tolist() == [-1.0, -1.0]

@@ -25,7 +25,7 @@ def some_drawn(rng, n_words=12, n_topics=3):
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(0, 12), st.integers(20, 400))
-def test_the_score_is_each_token_by_the_others_of_its_document(seed, n_known, most):
+def test_score_predicts_each_token_from_the_rest_of_its_document(seed, n_known, most):
     rng = np.random.default_rng(seed)
     model, X, drawn = some_drawn(rng)
     with pytest.MonkeyPatch.context() as patch:

@@ -96,7 +96,7 @@ def test_splitting_separates_two_merged_themes(seed):
 
 
 @pytest.mark.parametrize("seed", range(1))
-def test_merging_two_halves_of_a_theme_loses_nothing(seed):
+def test_merging_two_halves_of_a_theme_keeps_the_score(seed):
     """Near-duplicates: a topic whose tokens fell to two columns at random."""
     X, model = of_themes(seed)
     score = model.score(X)
@@ -195,7 +195,7 @@ def test_labels_and_given_priors_follow():
     model.partial_fit(X[:100]).fit(X[:100])
 
 
-def test_expected_counts_are_those_of_the_posterior():
+def test_expected_counts_equal_the_posteriors():
     rng = np.random.default_rng(1)
     theta, topics = rng.dirichlet([1] * 3, 500), rng.dirichlet([0.3] * 90, 3)
     found = expected_counts(X, theta, topics, 1).toarray()

@@ -278,7 +278,7 @@ def test_events_are_in_reports_and_stop_learning(rng, seed):
     assert model.n_docs_seen_ == told[0].document < len(source)
 
 
-def test_learners_that_do_not_sweep_have_no_events():
+def test_learners_without_sweeps_have_no_events():
     with pytest.raises(InputError, match="Events need sweeps"):
         OnlineOPE(2, callbacks=[OnEvent(print)]).fit_stream(["tea cup"] * 9)
     assert OnlineOPE(2).fit_stream(["tea cup"] * 9).events_ == []

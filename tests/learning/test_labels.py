@@ -194,7 +194,7 @@ def test_labels_while_a_stream_is_learned():
 
 
 @given(st.lists(st.sampled_from(["a", "b", "a (0)", "a (1)", "a (0) (1)", "b (2)"]), max_size=8))
-def test_names_of_columns_are_distinct_and_say_the_label(names):
+def test_column_names_are_distinct_and_contain_the_label(names):
     found = distinct(names)
     assert len(set(found)) == len(names)
     assert all(made.startswith(name) for made, name in zip(found, names, strict=True))
@@ -229,7 +229,7 @@ def test_frame_columns_are_labels_and_rows_are_documents(model):
     assert list(shown.columns[:3]) == expected[:3]
 
 
-def test_words_of_a_vectorizer_can_be_given_to_the_model(tmp_path):
+def test_vectorizer_words_are_a_vocabulary(tmp_path):
     """In a pipeline the matrix between the steps is sparse and has no names of columns."""
     steps = make_pipeline(CountVectorizer(), OnlineOPE(3, random_state=0)).fit(TEXTS)
     counts, model = steps

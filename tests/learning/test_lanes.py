@@ -114,7 +114,7 @@ def test_levels_fall_and_never_rise(seed):
     assert [(lane, side) for _, lane, side in alarms] == [(0, -1)]
 
 
-def test_blocks_without_tokens_say_nothing():
+def test_blocks_without_tokens_change_no_lane():
     lanes, _ = run(
         LevelLanes.of(1, drop=0.2), np.array([[-6.0], [-5.0]]), np.full((2, 1), 10.0), 12.0
     )

@@ -56,7 +56,7 @@ def test_memory_does_not_grow_with_the_stream(n_docs):
     assert whole_now < 1.05 * tenth_now
 
 
-def test_first_update_after_fit_takes_little_more_than_the_model():
+def test_first_update_after_fit_allocates_little():
     n_words, n_topics = 30_000, 100
     X = generate(300, n_words=n_words, n_topics=20, n_tokens=30, random_state=0).X
     model = TopicModel(n_topics, n_sweeps=3, n_passes=1, random_state=0).fit(X)

@@ -80,7 +80,7 @@ def test_explicit_stream_presets_change_nothing(preset):
             assert learned(getattr(model, learn)(data)) == expected, key
 
 
-def test_every_parameter_a_preset_decides_is_none_by_default():
+def test_preset_parameters_default_to_none():
     parameters = signature(TopicModel).parameters
     for preset in PRESETS:
         for name in preset_settings(preset, 1000):
@@ -120,7 +120,7 @@ def test_explicit_parameter_overrides_only_itself(given):
     assert learned(ours) != learned(TopicModel(5, random_state=0).fit(SMALL))
 
 
-def test_the_paper_s_preset_is_online_ope_with_the_paper_s_settings():
+def test_paper_preset_is_online_ope_with_the_papers_settings():
     ours = TopicModel(5, preset="paper", random_state=0).fit(X)
     theirs = OnlineOPE(5, random_state=0).fit(X)
     assert np.array_equal(ours.components_, theirs.components_)
@@ -142,7 +142,7 @@ def test_small_collections_get_more_passes_and_smaller_batches():
     assert small.n_passes > large.n_passes
 
 
-def test_the_best_is_the_default():
+def test_default_preset_is_best():
     assert TopicModel().preset == "best"
     assert TopicModel()._schedule(1000).n_sweeps > 0
 
@@ -158,7 +158,7 @@ def test_streams_are_learned_without_sweeps():
     assert model.n_batch_iter_ == 4
 
 
-def test_parameters_are_listed_as_they_are_documented():
+def test_parameters_are_documented_in_signature_order():
     """The number of topics first, then what decides the result, then where and how it runs."""
     for cls in LEARNERS.values():
         listed = list(signature(cls).parameters)

@@ -90,7 +90,7 @@ def test_topic_word_prior_in_updates(monkeypatch, learning, shape):
     np.testing.assert_allclose(model.components_, expected, rtol=1e-6)
 
 
-def test_equal_priors_of_every_shape_are_the_same():
+def test_equal_priors_of_every_shape_give_equal_models():
     for cls in PAPER:
         topics = [
             cls(K, topic_word_prior=eta, batch_size=20, random_state=0).fit(X).components_

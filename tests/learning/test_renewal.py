@@ -188,7 +188,7 @@ def test_significantly_more_frequent_words_are_bursts(rng):
 
 
 @one_seed
-def test_new_documents_need_as_many_older_ones(rng):
+def test_new_documents_need_enough_older_ones(rng):
     kept, weights, _ = kept_of(rng, 6, BEFORE, WITH_ART)
     assert new_theme(kept, N_NEW, weights) is not None
     few = kept.divided(N_OLD - N_NEW // 2)[1]

@@ -51,7 +51,7 @@ def test_every_batch_of_a_stream_counts_alike():
 
 @pytest.mark.parametrize("seed", range(1))
 @cases("cls", [OnlineOPE, OnlineVB, MLOPE])
-def test_the_gap_is_the_mean_over_the_documents(cls, seed):
+def test_reported_gap_is_the_mean_over_documents(cls, seed):
     X, history, topics = made(seed), History(), []
     model = cls(3, batch_size=250, n_passes=2, random_state=seed)
     model.set_params(callbacks=[history, lambda report: topics.append(report.model.components_)])

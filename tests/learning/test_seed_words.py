@@ -54,7 +54,7 @@ def weight(model, topic, words):
 
 @pytest.mark.parametrize("preset", ["best", "fast", "paper"])
 @pytest.mark.parametrize("seed", range(2))
-def test_seeded_topics_have_their_number_name_and_theme(preset, seed):
+def test_seeded_topics_keep_number_name_and_theme(preset, seed):
     made = drawn(seed, 1200 if preset == "paper" else 400, n_tokens=60)
     words = seeds(made.topics)
     model = TopicModel(K, preset=preset, seeds=words, random_state=seed, n_jobs=1)

@@ -74,7 +74,7 @@ def test_fit_stream_does_not_depend_on_document_format(cls):
     assert topics_of(model) == topics_of(direct)
 
 
-def test_documents_and_mini_batches_may_be_mixed():
+def test_streams_mix_documents_and_batches():
     source = [*MAPPINGS[:7], X[7:10], MAPPINGS[10:25], *TEXTS[25:30]]
     direct = made()
     for first, last in ((0, 5), (5, 7), (7, 10), (10, 25), (25, 30)):

@@ -44,7 +44,7 @@ def test_sweeps_predict_better_than_the_first_pass(seed):
 
 
 @pytest.mark.parametrize("n_jobs", [2, 3])
-def test_the_same_bytes_for_any_number_of_threads(n_jobs):
+def test_bytes_do_not_depend_on_number_of_threads(n_jobs):
     one = model(n_sweeps=6).fit(X)
     many = model(n_sweeps=6, n_jobs=n_jobs).fit(X)
     assert one.components_.tobytes() == many.components_.tobytes()
@@ -85,7 +85,7 @@ def test_learning_continues_after_sweeps():
 
 
 @pytest.mark.parametrize("learning", ["ml", "streaming"])
-def test_every_rule_can_end_with_sweeps(learning):
+def test_every_rule_supports_sweeps(learning):
     learned = model(n_sweeps=3, learning=learning).fit(X)
     np.testing.assert_allclose(learned.components_.sum(axis=1), 1.0, rtol=1e-5)
 

@@ -58,7 +58,7 @@ def test_documents(measure, seed):
 
 @settings(max_examples=8)
 @given(seeds)
-def test_npmi_where_all_pairs_occur_together_somewhere(seed):
+def test_npmi_where_all_pairs_cooccur(seed):
     rng = np.random.default_rng(seed)
     texts = [*texts_of(rng, 40, 30), WORDS[:24], []]
     topics = np.array([rng.choice(24, 6, replace=False) for _ in range(4)])

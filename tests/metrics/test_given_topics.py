@@ -88,7 +88,7 @@ def test_measures_without_documents_take_learners(name):
     assert np.array_equal(numbers(found), numbers(expected))
 
 
-def test_score_is_the_same_measure(learner):
+def test_score_equals_log_predictive_probability(learner):
     seed = learner._state.seed
     found = log_predictive_probability(learner, X, method=None, random_state=seed)
     assert learner.score(X) == pytest.approx(found.macro, abs=1e-6)

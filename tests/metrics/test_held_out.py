@@ -21,7 +21,7 @@ counts = hnp.arrays(
 
 
 @given(st.lists(st.tuples(counts, counts), min_size=1, max_size=3), st.sampled_from([1, 2]))
-def test_one_topic_by_hand(splits, n_topics):
+def test_one_topic_equals_manual_computation(splits, n_topics):
     """Equal topics: for any theta, probabilities equal the topic's."""
     splits = [*splits, (np.ones((5, 4)) * [[1], [1], [1], [0], [1]], np.ones((5, 4)))]
     topic = np.array([0.5, 0.25, 0.25, 0.0])

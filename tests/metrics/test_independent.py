@@ -45,7 +45,7 @@ def test_prediction_equals_double_precision(seed, n_topics, alpha):
 
 @settings(max_examples=10)
 @given(seeds)
-def test_prediction_with_splits_of_its_own(seed):
+def test_prediction_with_internal_splits(seed):
     made = corpus(seed, 4)
     long_enough = made.X[made.X.sum(axis=1) >= 2]
     rng, splits = np.random.default_rng(seed), []
@@ -77,7 +77,7 @@ def test_words_of_no_topic():
 
 @settings(max_examples=10)
 @given(seeds, alphas)
-def test_one_mixture(seed, alpha):
+def test_single_mixture(seed, alpha):
     made = corpus(seed, 3)
     prior = np.full(3, 1 / 3 if alpha is None else alpha)
     expected = infer(

@@ -115,7 +115,7 @@ def test_stability_equals_the_mean_of_all_pairs(name, n_models, seed, data):
     assert again == pytest.approx(found, abs=1e-12)
 
 
-def test_models_with_nothing_in_common():
+def test_models_without_common_topics():
     models = [np.eye(6)[:3], np.eye(6)[3:]]
     for name in SIMILARITIES:
         assert topic_stability(models, similarity=name, n_words=1) == 0

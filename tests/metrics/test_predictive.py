@@ -143,7 +143,7 @@ def test_score_depends_only_on_topics_documents_and_seed(monkeypatch):
     assert log_predictive_probability(MADE.topics, MADE.X, **options) == expected
 
 
-def test_splits_are_the_same_for_every_method_and_number_of_splits():
+def test_splits_do_not_depend_on_method_and_n_splits():
     """One flat topic: the mixture is known, and only the split decides."""
     topic = MADE.topics[:1]
     five = log_predictive_probability(topic, MADE.X, random_state=1)

@@ -24,7 +24,7 @@ seeds = st.integers(0, 2**32 - 1)
 
 
 @given(counts, st.floats(0.01, 0.99), seeds)
-def test_sizes_and_sums(X, share, seed):
+def test_split_sizes_and_sums(X, share, seed):
     observed, held = split_tokens(X, held_out=share, random_state=seed)
     for part in (observed, held):
         assert part.shape == X.shape

@@ -104,7 +104,7 @@ def test_bad_input_is_rejected(call, message):
         call()
 
 
-def test_the_heaviest_of_many_words_are_those_of_a_full_sort():
+def test_top_words_equal_a_full_sort():
     rng = np.random.default_rng(0)
     weights = rng.integers(0, 40, (37, 5000)).astype(np.float32)  # many ties
     for array in (weights, np.asfortranarray(weights)):

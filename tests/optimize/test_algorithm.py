@@ -90,7 +90,7 @@ def test_practical_schedule_is_start_plus_counts_over_t(seed):
 
 @any_seed
 @given(seeds)
-def test_literal_schedule_is_the_mean_of_its_vertices(seed):
+def test_literal_schedule_averages_its_vertices(seed):
     domain = Simplex(TOPICS, 1e-3)
     _, _, iterates, _, vertices = run(seed, domain=domain, schedule="literal")
     assert len(vertices) == T

@@ -38,7 +38,7 @@ def random_terms(seed, *, concave):
 @every_domain
 @settings(max_examples=10, deadline=None)
 @given(seed=seeds, concave=st.booleans())
-def test_result_is_evaluated_at_its_own_point(name, seed, concave):
+def test_result_values_belong_to_its_point(name, seed, concave):
     domain, vertices = VERTICES[name]
     g1, g2, Q, c = random_terms(seed, concave=concave)
     result = maximize(g1, g2, domain=domain, n_iter=30, random_state=seed)

@@ -32,7 +32,7 @@ def test_every_code_block_of_the_page_states_its_output():
 
 
 @pytest.mark.parametrize("section", SECTIONS, ids=heading)
-def test_page_prints_what_it_says(section):
+def test_page_prints_its_stated_output(section):
     names = {"__name__": "page"}
     for code, output in PAIR.findall(section):
         printed = io.StringIO()

@@ -58,7 +58,7 @@ def test_bad_arguments_are_rejected(options, parameter, message):
         (Polytope([[10], [-10]], [10, 10]), [4], "by 3:"),
     ],
 )
-def test_start_outside_says_how_far(domain, x0, amount):
+def test_infeasible_start_error_states_the_violation(domain, x0, amount):
     with pytest.raises(InputError, match=f"x0 lies outside .*{amount}"):
         call(domain=domain, x0=x0)
 

@@ -152,7 +152,7 @@ def test_mixture_proportions_on_a_face_are_recovered(seed, used):
 
 @few
 @given(seed=seeds, power=st.integers(-7, 1), alone=st.booleans())
-def test_steps_stay_where_logarithms_are_finite(seed, power, alone):
+def test_steps_stay_inside_the_domain_of_logarithms(seed, power, alone):
     """Every vertex is at minus infinity; with the prior alone the maximum is known."""
     weights = np.random.default_rng(seed).random(8) * 10.0**power + 10.0**power
     weights[0] += 1
@@ -166,7 +166,7 @@ def test_steps_stay_where_logarithms_are_finite(seed, power, alone):
         assert prior.value(best) - result.f <= 1e-9 + 1e-12
 
 
-def test_terms_may_raise_at_the_edge():
+def test_terms_may_raise_at_the_boundary():
     raising = Term(lambda x: 3 * math.log(x[0]) + math.log(x[1]), lambda x: [3 / x[0], 1 / x[1]])
     result = maximize(raising, ZERO, domain=Simplex(2), n_iter=3, max_gap=1e-10)
     np.testing.assert_allclose(result.x, [0.75, 0.25], atol=1e-5)
@@ -220,7 +220,7 @@ def test_the_same_seed_gives_the_same_finish():
 
 @few
 @given(seed=seeds, n=st.integers(1, 6), first=st.sampled_from([0, 1]))
-def test_picks_are_the_iterate_with_few_atoms(seed, n, first):
+def test_picks_represent_the_iterate(seed, n, first):
     rng = np.random.default_rng(seed)
     x = rng.normal(size=n)
     picks = PickedVertices(x, first)

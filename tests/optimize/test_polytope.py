@@ -37,7 +37,7 @@ def cut_cubes(draw):
 
 @settings(max_examples=30, deadline=None)
 @given(cut_cubes())
-def test_oracle_is_the_best_of_all_vertices(problem):
+def test_oracle_returns_the_best_vertex(problem):
     A, b, direction = problem
     point = Polytope(A, b).oracle(direction)
     assert (A @ point <= b + 1e-6).all()
@@ -85,7 +85,7 @@ def test_flat_polytopes_and_single_points_have_a_center():
 
 @settings(max_examples=30, deadline=None)
 @given(arrays(float, 2, elements=st.floats(-5, 5)))
-def test_violation_is_a_distance_whatever_the_scale_of_the_rows(x):
+def test_violation_does_not_depend_on_row_scale(x):
     polytope = Polytope([[30, 40], [-1, 0], [0, -2]], [50, 1, 2], A_eq=[[6, -8]], b_eq=[10])
     distances = [(3 * x[0] + 4 * x[1]) / 5 - 1, -x[0] - 1, -x[1] - 1]
     off = abs(3 * x[0] - 4 * x[1] - 5) / 5
@@ -94,7 +94,7 @@ def test_violation_is_a_distance_whatever_the_scale_of_the_rows(x):
 
 @settings(max_examples=40, deadline=None)
 @given(arrays(float, (4, 2), elements=st.integers(-2, 2)))
-def test_unbounded_exactly_when_some_coordinate_is(A):
+def test_polytope_is_unbounded_iff_a_coordinate_is(A):
     b = np.ones(4)  # the origin is inside, so an LP that fails is unbounded
     bounded = all(
         linprog(sign * axis, A, b, bounds=(None, None)).status == 0

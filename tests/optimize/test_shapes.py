@@ -42,7 +42,7 @@ def residual(x, A, b, A_eq, b_eq):
 @every_set
 @settings(max_examples=40, deadline=None)
 @given(direction=directions)
-def test_oracle_is_the_linear_program(name, direction):
+def test_oracle_solves_the_linear_program(name, direction):
     domain, *constraints = SETS[name]
     vertex = domain.oracle(direction)
     solution = linprog(-direction, *constraints, bounds=(None, None))
@@ -79,12 +79,12 @@ def test_center_satisfies_every_inequality_strictly(name):
         assert A_eq @ center == pytest.approx(b_eq)
 
 
-def test_box_center_is_the_midpoint_of_huge_bounds_too():
+def test_box_center_of_huge_bounds_is_the_midpoint():
     np.testing.assert_allclose(Box(LOWER, UPPER).center(), (LOWER + UPPER) / 2)
     assert Box([1e308], [1.6e308]).center() == pytest.approx([1.3e308])
 
 
-def test_box_takes_a_number_for_one_bound_and_copies_the_other():
+def test_box_broadcasts_numbers_and_copies_arrays():
     lower = np.zeros(3)
     box = Box(lower, 2)
     lower[:] = 99
