@@ -15,7 +15,8 @@ FRESH = {  # fixtures whose state is not shared between rows
 def cases(names, rows, ids=None):
     """Run a test for each row of a table, like `pytest.mark.parametrize`, but as one item.
 
-    For rows that take milliseconds. Each row has its own folder and its own patches.
+    For rows that take milliseconds. Each row has its own folder and its own patches; other
+    fixtures are shared, with the folder of the whole test.
 
     Parameters
     ----------

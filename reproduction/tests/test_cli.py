@@ -221,18 +221,19 @@ MISTAKES = {
 
 
 @cases("name", MISTAKES)
-def test_bad_commands_print_one_sentence(run, tmp_path, texts, split_folder, name):
-    (tmp_path / "other.txt").write_text("nothing known\n" * 9)
-    sparse.save_npz(tmp_path / "c.npz", sparse.csr_array(np.eye(4)))
+def test_bad_commands_print_one_sentence(run, texts, split_folder, name):
+    folder = Path.cwd()
+    (folder / "other.txt").write_text("nothing known\n" * 9)
+    sparse.save_npz(folder / "c.npz", sparse.csr_array(np.eye(4)))
     args, said = MISTAKES[name]
-    before = sorted(tmp_path.rglob("*"))
+    before = sorted(folder.rglob("*"))
     code, out, err = run(*args, *(() if "--out" in args else ("--out", "o")))
     assert (code, out) == (2, ""), err
     last = err.splitlines()[-1]
     assert last.startswith("reproduction: ")
     assert said in last
     assert last.endswith(".")
-    assert sorted(tmp_path.rglob("*")) == before
+    assert sorted(folder.rglob("*")) == before
 
 
 def test_unexpected_error_is_one_sentence_or_a_traceback_with_debug(run, monkeypatch):

@@ -11,7 +11,6 @@ from opelda.corpus import generate
 from opelda.errors import InputError
 from reproduction import Experiment, Run, Settings, Verdict, prepare
 from reproduction import reproduce as run_experiment
-from tests.cases import cases
 
 SETTINGS = Settings.small(n_topics=3, n_test=20, n_passes=1)
 CALLS = []
@@ -120,7 +119,7 @@ def test_changed_code_invalidates_the_cache(reproduce, monkeypatch):
     assert len(CALLS) == 1
 
 
-@cases("failure", [KeyboardInterrupt(), InputError("No."), ValueError("no")])
+@pytest.mark.parametrize("failure", [KeyboardInterrupt(), InputError("No."), ValueError("no")])
 def test_runs_before_a_failure_are_kept(reproduce, tmp_path, failure):
     FAILURES[3] = failure
     with pytest.raises(type(failure)):

@@ -29,7 +29,7 @@ from tests.cases import cases
 
 
 @pytest.fixture(autouse=True)
-def found_anew():
+def clear_device_cache():
     """Clear the cached GPU detection before and after the test."""
     _cuda_device.device_of.cache_clear()
     yield

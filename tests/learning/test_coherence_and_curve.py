@@ -33,7 +33,7 @@ def made(cls=OnlineOPE, **options):
 
 
 @pytest.fixture
-def often(monkeypatch):
+def frequent_scores(monkeypatch):
     """Score at the rate of large collections."""
     monkeypatch.setattr(_curve, "VIEWS_PER_SCORE", 100)
 
@@ -99,7 +99,7 @@ def test_curve_is_bounded_and_keeps_the_last_score(n):
     assert again.added(9999999, 0.0) == curve.added(9999999, 0.0)
 
 
-@pytest.mark.usefixtures("often")
+@pytest.mark.usefixtures("frequent_scores")
 def test_fit_scores_a_sample_of_documents():
     model = made(TopicModel, n_sweeps=20, n_passes=4).fit(X)
     assert model.learning_curve_of_ == LEARNED_FROM
@@ -112,7 +112,7 @@ def test_fit_scores_a_sample_of_documents():
     assert made(TopicModel, n_sweeps=20, n_passes=4).fit(X).learning_curve_ == model.learning_curve_
 
 
-@pytest.mark.usefixtures("often")
+@pytest.mark.usefixtures("frequent_scores")
 @pytest.mark.parametrize("seed", range(1))
 def test_scores_end_near_the_best(seed):
     model = made(TopicModel, n_sweeps=20, n_passes=4, random_state=seed).fit(collection(seed))
@@ -120,7 +120,7 @@ def test_scores_end_near_the_best(seed):
     assert scores[-1] > max(scores) - 0.2
 
 
-@pytest.mark.usefixtures("often")
+@pytest.mark.usefixtures("frequent_scores")
 @pytest.mark.parametrize("options", [{}, {"cls": TopicModel, "n_sweeps": 5}, {"n_passes": 7}])
 def test_scoring_changes_nothing_and_ignores_threads(monkeypatch, tmp_path, options):
     files = set()

@@ -33,7 +33,7 @@ N_BEFORE = 3000
 
 
 @pytest.fixture(autouse=True)
-def narrow(monkeypatch):
+def small_window(monkeypatch):
     """Small blocks, and a window that soon fills, which ends the refits."""
     monkeypatch.setattr(_watch, "BLOCK", 50)
     monkeypatch.setattr(_window, "MOST_DOCS", 1000)
@@ -243,7 +243,7 @@ DAMAGE = {
 
 
 @pytest.fixture
-def parts_with_history(narrow):
+def parts_with_history(small_window):
     return as_parts(learned(0, documents(np.random.default_rng(0), N_BEFORE, EVEN)))
 
 

@@ -33,7 +33,7 @@ class Watching(History):
 
 
 @pytest.fixture
-def unhurried(monkeypatch):
+def unlimited_scoring_time(monkeypatch):
     """Time for every score."""
     monkeypatch.setattr("opelda.learning._listeners.LARGEST_SHARE", 1e9)
 
@@ -42,7 +42,7 @@ def learn(batches, callbacks=None, **more):
     return OnlineOPE(3, random_state=0, callbacks=callbacks).fit_stream(batches, **more)
 
 
-def test_batches_are_scored_before_learning(unhurried):
+def test_batches_are_scored_before_learning(unlimited_scoring_time):
     """By the model that had seen the ones before, as it would score them itself."""
     history = Watching()
     learn(BATCHES, history)
@@ -53,7 +53,7 @@ def test_batches_are_scored_before_learning(unhurried):
         assert scores[number] == before.score(BATCHES[number], n_splits=1)
 
 
-def test_large_batches_are_scored_by_a_sample(unhurried):
+def test_large_batches_are_scored_by_a_sample(unlimited_scoring_time):
     history = Watching()
     learn([BATCHES[0], X], history)
     rows = np.unique(np.linspace(0, 899, 200).astype(int))
@@ -61,7 +61,7 @@ def test_large_batches_are_scored_by_a_sample(unhurried):
 
 
 @pytest.mark.parametrize("most", [None, 3], ids=["more columns", "reused ones"])
-def test_words_new_in_a_batch_are_not_scored(unhurried, most):
+def test_words_new_in_a_batch_are_not_scored(unlimited_scoring_time, most):
     """The score is that of the documents without them; the lid has no column, or the pan's."""
     scores = []
     for batch in ([["tea", "cup", "lid", "tea"]] * 9, [["tea", "cup", "tea"]] * 9):
@@ -72,13 +72,13 @@ def test_words_new_in_a_batch_are_not_scored(unhurried, most):
     assert scores[0] == scores[1] is not None
 
 
-def test_no_score_before_the_first_update(unhurried):
+def test_no_score_before_the_first_update(unlimited_scoring_time):
     history = Watching()
     learn([np.zeros((5, 60)), BATCHES[0], BATCHES[1]], history)
     assert [score is None for score in history.to_dict()["batch_score"]] == [True, False]
 
 
-def test_without_validation_no_scores_and_equal_topics(unhurried):
+def test_without_validation_no_scores_and_equal_topics(unlimited_scoring_time):
     history, watching = History(), Watching()
     without, with_scores = learn(BATCHES, history), learn(BATCHES, [history, watching])
     assert history.to_dict()["batch_score"][:6] == [None] * 6
@@ -147,7 +147,7 @@ def test_log_line_has_all_numbers():
     assert line == "100 docs, 50 docs/s, batch -8.123, gap 0.125, step 0.25, 512 MB"
 
 
-def test_last_score_is_repeated_and_first_line_is_immediate(caplog, unhurried):
+def test_last_score_is_repeated_and_first_line_is_immediate(caplog, unlimited_scoring_time):
     with caplog.at_level("INFO", logger="opelda"):
         learn(BATCHES, ProgressLines(0.0))
     lines = [record.getMessage() for record in caplog.records]
@@ -157,7 +157,7 @@ def test_last_score_is_repeated_and_first_line_is_immediate(caplog, unhurried):
     assert [line.line(next(late)).count("batch -7.000") for _ in range(4)] == [1] * 4
 
 
-def test_swept_streams_report_the_gap_of_the_next_documents(unhurried):
+def test_swept_streams_report_the_gap_of_the_next_documents(unlimited_scoring_time):
     history = Watching()
     model = TopicModel(3, random_state=0, n_sweeps=3, callbacks=[history])
     expected = [np.nan]

@@ -57,7 +57,7 @@ def rng(seed):
 
 
 @pytest.fixture
-def narrow(monkeypatch):
+def small_window(monkeypatch):
     monkeypatch.setattr(_window, "MOST_DOCS", 3000)
 
 
@@ -65,7 +65,7 @@ BEFORE = [0.25, 0.25, 0.25, 0.25, 0.0, 0.0]
 WITH_ART = [0.2, 0.2, 0.2, 0.2, 0.2, 0.0]
 
 
-@pytest.mark.usefixtures("narrow")
+@pytest.mark.usefixtures("small_window")
 @pytest.mark.parametrize("seed", range(3))
 def test_new_theme_gets_a_topic_and_other_topics_stay(seed):
     before = streamed(seed, [(3600, BEFORE)])
@@ -84,7 +84,7 @@ def test_new_theme_gets_a_topic_and_other_topics_stay(seed):
             assert top_theme(model, topic) == top_theme(before, topic)
 
 
-@pytest.mark.usefixtures("narrow")
+@pytest.mark.usefixtures("small_window")
 @pytest.mark.parametrize("seed", range(3))
 def test_topic_that_changes_theme_loses_its_label(seed):
     labels = {topic: f"label {topic}" for topic in range(6)}
@@ -100,7 +100,7 @@ def test_topic_that_changes_theme_loses_its_label(seed):
     assert model._state.labels == {k: label for k, label in labels.items() if k not in became}
 
 
-@pytest.mark.usefixtures("narrow")
+@pytest.mark.usefixtures("small_window")
 @pytest.mark.parametrize("seed", range(3))
 def test_no_new_topic_without_a_new_theme(seed):
     grown = [0.55, 0.15, 0.15, 0.15, 0.0, 0.0]
@@ -108,7 +108,7 @@ def test_no_new_topic_without_a_new_theme(seed):
     assert not new_topics(streamed(seed, [(3600, BEFORE), (900, grown)]))
 
 
-@pytest.mark.usefixtures("narrow")
+@pytest.mark.usefixtures("small_window")
 @pytest.mark.parametrize("seed", range(3))
 def test_returning_theme_gets_its_topic(seed):
     model = streamed(seed, [(3600, BEFORE), (900, WITH_ART), (3600, BEFORE), (900, WITH_ART)])
@@ -117,7 +117,7 @@ def test_returning_theme_gets_its_topic(seed):
     assert not [event for event in more if event.document > 5000]
 
 
-@pytest.mark.usefixtures("narrow")
+@pytest.mark.usefixtures("small_window")
 @one_seed
 def test_topics_with_seed_words_are_not_reassigned(rng, seed):
     stretches = [(3600, BEFORE), (900, WITH_ART)]

@@ -43,7 +43,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::opelda.inference.TLIWarning")
 
 
 @pytest.fixture
-def solved(monkeypatch):
+def inference_calls(monkeypatch):
     """Arguments and results of inference, per update."""
     seen, explain = [], CPUEngine._explain
 
@@ -137,14 +137,14 @@ def expected(lam, part, theta, model, rule, t):
 @pytest.mark.parametrize(
     ("decay", "offset", "n_updates"), [(0.9, 1.0, 3), (0.6, 0.0, 3), (0.1, 0.0, 12)]
 )
-def test_updates_equal_the_equations(solved, method, rule, decay, offset, n_updates):
+def test_updates_equal_the_equations(inference_calls, method, rule, decay, offset, n_updates):
     model = make(method, rule, decay=decay, offset=offset)
     lam = start()
     scales = []
     for t in range(1, n_updates + 1):
         part = X[(t - 1) * SIZE : t * SIZE].astype(np.float64)
         model.partial_fit(part)
-        theta = mixtures(solved[-1][2], part.sum(axis=1) > 0)
+        theta = mixtures(inference_calls[-1][2], part.sum(axis=1) > 0)
         lam = expected(lam, part, theta, model, rule, t)
         found = model.components_ if rule == "ml" else weights(model)
         # each update rounds every weight some 20 times; 1e-15 is the least probability
@@ -159,11 +159,13 @@ def test_updates_equal_the_equations(solved, method, rule, decay, offset, n_upda
 @every_method
 @cases("population", [None, 2, 1000])
 @cases("n_docs", [1, 2, 20])
-def test_start_of_an_online_rule_weighs_at_most_its_documents(solved, method, population, n_docs):
+def test_start_of_an_online_rule_weighs_at_most_its_documents(
+    inference_calls, method, population, n_docs
+):
     """VB and CGS keep it whole: for them small weights count exponentially less."""
     part = X[8 : 8 + n_docs].astype(np.float64)
     model = make(method, batch_size=20, population=population).partial_fit(part)
-    theta = mixtures(solved[-1][2], part.sum(axis=1) > 0)
+    theta = mixtures(inference_calls[-1][2], part.sum(axis=1) > 0)
     stated = make(method, population=population or n_docs)
     lam = expected(start(), part, theta, stated, "online", 1)
     np.testing.assert_allclose(weights(model), lam, rtol=1e-6)
@@ -171,7 +173,7 @@ def test_start_of_an_online_rule_weighs_at_most_its_documents(solved, method, po
 
 @every_method
 @cases("rule", ["ml", "online"])
-def test_updates_use_the_mixtures_of_inference(solved, method, rule):
+def test_updates_use_the_mixtures_of_inference(inference_calls, method, rule):
     """Bit for bit: the same topics, alpha and documents, the seed and the update's number."""
     model, engine = make(method, rule, doc_topic_prior=0.4), CPUEngine(1)
     logs = rule != "ml" and method.expects_logs
@@ -182,7 +184,7 @@ def test_updates_use_the_mixtures_of_inference(solved, method, rule):
             before = copy.deepcopy(model._state.weights)
         table = topic_rows(before, None, logs=logs, n_threads=1)
         model.partial_fit(part)
-        _, seed, found = solved[-1]
+        _, seed, found = inference_calls[-1]
         assert seed == SEED + t * 2**32
         documents = engine.documents(sparse.csr_array(part))
         alone = engine.infer(table, documents, Task(method, np.full(K, 0.4), seed))
@@ -196,13 +198,13 @@ def test_updates_use_the_mixtures_of_inference(solved, method, rule):
 @pytest.mark.parametrize(
     "method", [OPE(), CGS(), OFW(n_iter=20), HAMCMC(n_iter=10, burn_in=5)], ids=str
 )
-def test_random_numbers_differ_between_updates(solved, method):
+def test_random_numbers_differ_between_updates(inference_calls, method):
     """The same documents and almost the same topics, but other random numbers."""
     model = make(method, decay=1.0, offset=1e12, batch_size=len(X))
     model.set_params(doc_topic_prior=1.5)  # prior and likelihood pull different ways
     model.partial_fit(X).partial_fit(X)
     full = X.sum(axis=1) > 0
-    first, second = (mixtures(solution, full) for _, _, solution in solved)
+    first, second = (mixtures(solution, full) for _, _, solution in inference_calls)
     assert np.abs(first - second).max() > 1e-3
 
 
@@ -245,11 +247,11 @@ def test_updates_conserve_tokens():
         np.testing.assert_allclose(weights(online).sum(), total, rtol=1e-6)
 
 
-def test_shorter_last_batch_is_scaled_by_its_own_size(solved):
+def test_shorter_last_batch_is_scaled_by_its_own_size(inference_calls):
     model = make(OPE(), population=90).partial_fit(X[:11])
     lam = start()
     for t, part in ((1, X[:8]), (2, X[8:11])):
-        theta = mixtures(solved[t - 1][2], part.sum(axis=1) > 0)
+        theta = mixtures(inference_calls[t - 1][2], part.sum(axis=1) > 0)
         beta = as_topics(lam, False)
         lam = reference.online(lam, beta, part.astype(float), theta, ETA, (t + 1) ** -0.9, 90)
     np.testing.assert_allclose(weights(model), lam, rtol=1e-6)
@@ -270,12 +272,12 @@ def test_ml_topics_stay_distributions(method, decay, offset):
 
 
 @pytest.mark.parametrize("offset", [1.0, 0.0])
-def test_unused_topic_keeps_its_weights(solved, offset):
+def test_unused_topic_keeps_its_weights(inference_calls, offset):
     model = make(FW(n_iter=2), "ml", batch_size=2, offset=offset)
     before, n_unused = start() / start().sum(axis=1, keepdims=True), 0
     for first in range(0, 40, 2):
         model.partial_fit(X[first : first + 2])
-        theta = mixtures(solved[-1][2], X[first : first + 2].sum(axis=1) > 0)
+        theta = mixtures(inference_calls[-1][2], X[first : first + 2].sum(axis=1) > 0)
         full = X[first : first + 2].sum(axis=1) > 0
         unused = ~theta[full].any(axis=0)
         np.testing.assert_allclose(model.components_[unused], before[unused], rtol=1e-5, atol=1e-15)
@@ -295,11 +297,11 @@ def test_random_start_has_the_stated_mean_and_spread(seed):
     assert not np.array_equal(rows, CPUEngine(1).random_weights(5000, 21, ETA, seed + 1).rows)
 
 
-def test_the_first_update_of_vb_uses_expected_logs(solved):
+def test_the_first_update_of_vb_uses_expected_logs(inference_calls):
     """exp(E[log beta]), not the mean of beta; also what CGS samples with."""
     for model in (OnlineVB(K), make(CGS(burn_in=1, n_samples=1))):
         model.set_params(batch_size=len(X), random_state=SEED).partial_fit(X)
-        table = solved[-1][0]
+        table = inference_calls[-1][0]
         given = table.rows[:, :K].astype(np.float64)
         logs = as_topics(start(), logs=True).T[table.ids]
         share = [rows / rows.sum(axis=1, keepdims=True) for rows in (given, logs)]

@@ -38,7 +38,7 @@ X = made(0)
 
 
 @pytest.fixture
-def narrow(monkeypatch):
+def small_window(monkeypatch):
     """A window that documents leave soon."""
     monkeypatch.setattr(_window, "MOST_DOCS", 40)
     monkeypatch.setattr(_window, "MOST_TOKENS", 900)
@@ -54,7 +54,7 @@ def same(one, other):
 
 
 @pytest.mark.parametrize("engine", ["cpu", "reference"])
-def test_every_token_is_counted_once(narrow, monkeypatch, engine):
+def test_every_token_is_counted_once(small_window, monkeypatch, engine):
     monkeypatch.setattr(_window, "kept_of_past", lambda *given: np.ones(3))
     n_docs = 60 if engine == "reference" else 200
     model = TopicModel(**COMMON, engine=engine).partial_fit(X[:n_docs])
@@ -69,7 +69,7 @@ def test_every_token_is_counted_once(narrow, monkeypatch, engine):
 
 
 @pytest.mark.parametrize("seed", range(1))
-def test_documents_outside_the_window_fade(narrow, seed):
+def test_documents_outside_the_window_fade(small_window, seed):
     X = made(seed)
     model = TopicModel(**COMMON | {"random_state": seed}).partial_fit(X)
     outside = model._state.window.outside.sums.sum()
@@ -77,7 +77,7 @@ def test_documents_outside_the_window_fade(narrow, seed):
     assert outside > 0
 
 
-def test_round_compares_new_documents_with_earlier_ones(narrow, monkeypatch):
+def test_round_compares_new_documents_with_earlier_ones(small_window, monkeypatch):
     found = []
 
     def seen(new, *others):
@@ -96,14 +96,14 @@ def test_round_is_due_after_a_tenth_more_documents(n_new, due):
     assert Window.is_due.fget(SimpleNamespace(n_docs=100 + n_new, n_new=n_new)) is due
 
 
-def test_result_does_not_depend_on_threads_and_parts(narrow):
+def test_result_does_not_depend_on_threads_and_parts(small_window):
     one = TopicModel(**COMMON, n_jobs=1).partial_fit(X)
     two = TopicModel(**COMMON, n_jobs=2).partial_fit(X[:80]).partial_fit(X[80:])
     assert same(one, two)
 
 
 @pytest.mark.parametrize("seed", range(1))
-def test_engines_agree(narrow, seed):
+def test_engines_agree(small_window, seed):
     options = COMMON | {"random_state": seed}
     cpu, reference = (
         TopicModel(**options, engine=engine).partial_fit(made(seed)[:48])
@@ -115,7 +115,7 @@ def test_engines_agree(narrow, seed):
 
 
 @pytest.mark.parametrize("every", [1, 3])
-def test_stopped_stream_resumes_with_identical_bytes(narrow, tmp_path, every):
+def test_stopped_stream_resumes_with_identical_bytes(small_window, tmp_path, every):
     class StoppedError(Exception):
         pass
 
@@ -138,7 +138,7 @@ def test_stopped_stream_resumes_with_identical_bytes(narrow, tmp_path, every):
     assert files[0] == files[1]
 
 
-def test_evicted_words_are_forgotten(narrow):
+def test_evicted_words_are_forgotten(small_window):
     model = TopicModel(**COMMON).fit_stream(STREAM, vocabulary=words())
     assert model.n_words_dropped_ > 0
     window = model._state.window
@@ -244,7 +244,7 @@ DAMAGES = [
 
 
 @pytest.fixture
-def parts_with_window(narrow):
+def parts_with_window(small_window):
     return as_parts(TopicModel(**COMMON).partial_fit(X))
 
 
@@ -271,7 +271,7 @@ def test_damaged_numbers_are_rejected():
     check()
 
 
-def test_an_interrupted_sweep_loses_no_documents(narrow, monkeypatch):
+def test_an_interrupted_sweep_loses_no_documents(small_window, monkeypatch):
     def interrupted(*arguments, **options):
         raise KeyboardInterrupt
 
