@@ -28,13 +28,13 @@ def test_choose_matches_choose_n_topics(folder, capsys):
 
     files = ("-o", "t.csv", "-o", "t.png")
     assert main(["choose", "texts.txt", "-k", "3,2,6", *HOW, *files, "--json"]) == 0
-    said = json.loads(capsys.readouterr().out)
+    output = json.loads(capsys.readouterr().out)
     model = TopicModel(preset="fast", random_state=0, n_jobs=1)
     found = choose_n_topics(read("texts.txt"), [2, 3, 6], model=model, n_runs=2)
-    assert said["n_topics"] == found.n_topics
-    assert said["advice"] == found.advice
+    assert output["n_topics"] == found.n_topics
+    assert output["advice"] == found.advice
     kept = ("n_topics", "lpp", "quality", "stability", "coherence")
-    for row, told in zip(found.table, said["tried"], strict=True):
+    for row, told in zip(found.table, output["tried"], strict=True):
         assert {name: told[name] for name in kept} == {name: getattr(row, name) for name in kept}
     assert (folder / "t.csv").read_text().startswith("n_topics,lpp,")
     assert (folder / "t.png").read_bytes()[:4] == b"\x89PNG"
@@ -59,7 +59,7 @@ def test_interrupted_choose_shows_finished_rows(folder, capsys, monkeypatch):
 
 
 @cases(
-    ("options", "said"),
+    ("options", "message"),
     [
         (("-k", "5"), "--topics must be at least two numbers"),
         (("-k", "5,x"), "-k must be numbers such as"),
@@ -70,7 +70,7 @@ def test_interrupted_choose_shows_finished_rows(folder, capsys, monkeypatch):
     ids=str,
 )
 @pytest.mark.usefixtures("folder")
-def test_errors_precede_reading(options, said, capsys, monkeypatch):
+def test_errors_precede_reading(options, message, capsys, monkeypatch):
     monkeypatch.setattr("opelda.cli.commands.choose.read_corpus", None)
     assert main(["choose", "texts.txt", *options]) == 2
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err

@@ -7,10 +7,12 @@ import sys
 import pytest
 
 from opelda import _names
+from opelda.cli import app
 from opelda.cli._options import LEARNERS, complete_model
 from opelda.engines import get_engine
 from opelda.inference import METHODS
 from opelda.learning import LEARNERS as CLASSES
+from tests.cases import cases
 
 
 def test_completion_names_match_the_library():
@@ -35,23 +37,31 @@ def test_completion_offers_model_files(tmp_path, monkeypatch):
     assert list(complete_model("gone/")) == []
 
 
-@pytest.mark.parametrize(
+def completion_of(typed):
+    """Return the variables by which bash asks for completions."""
+    words = {"COMP_WORDS": typed, "COMP_CWORD": str(len(typed.split()) - 1)}
+    return {"_OPELDA_COMPLETE": "complete_bash", **words}
+
+
+@cases(
     ("typed", "offered"),
     [
         ("opelda fit t.txt --learner online-c", {"online-cvb0", "online-cgs"}),
-        ("opelda fit t.txt --preset b", {"best"}),
         ("opelda stream t.txt --transform-method c", {"cccp", "cgs", "cvb", "cvb0"}),
         ("opelda fit t.txt --format js", {"jsonl"}),
         ("opelda e", {"edit", "evaluate"}),
         ("opelda topics m --rank f", {"frex"}),
     ],
 )
-def test_shell_completion(typed, offered):
-    env = {
-        **os.environ,
-        "_OPELDA_COMPLETE": "complete_bash",
-        "COMP_WORDS": typed,
-        "COMP_CWORD": str(len(typed.split()) - 1),
-    }
+def test_completion(typed, offered, monkeypatch, capsys):
+    for name, value in completion_of(typed).items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(SystemExit):
+        app(prog_name="opelda")
+    assert set(capsys.readouterr().out.split()) == offered
+
+
+def test_shell_completion():
+    env = {**os.environ, **completion_of("opelda fit t.txt --preset b")}
     done = subprocess.run([sys.executable, "-m", "opelda"], env=env, capture_output=True, text=True)
-    assert set(done.stdout.split()) == offered, done.stderr
+    assert done.stdout.split() == ["best"], done.stderr

@@ -27,9 +27,9 @@ def test_edits_match_python(cli, folder, corpus_file):
     given = ("--merge", "0, 2", "--split", 1, "--into", 3)
     done = cli("edit", "m.opelda", corpus_file, *given, "-o", "new.opelda", "--json", "-q")
     assert (done.code, done.err) == (0, "")
-    said = json.loads(done.out)
-    assert said["numbers"] == {"0": [0], "1": [1, 2, 3], "2": [0]}
-    assert [topic["topic"] for topic in said["changed_topics"]] == [0, 1, 2, 3]
+    output = json.loads(done.out)
+    assert output["numbers"] == {"0": [0], "1": [1, 2, 3], "2": [0]}
+    assert [topic["topic"] for topic in output["changed_topics"]] == [0, 1, 2, 3]
     assert (folder / "m.opelda").read_bytes() == before
     expected = opelda.load("m.opelda")
     expected.split_topic(1, corpus_file.read_text().splitlines(), into=3)
@@ -96,11 +96,11 @@ MISTAKES = {
 def test_errors_write_nothing(cli, folder, name):
     (folder / "texts.txt").write_text("star galaxy\n")
     before = (folder / "m.opelda").read_bytes()
-    given, said = MISTAKES[name]
+    given, message = MISTAKES[name]
     done = cli("edit", "m.opelda", *given)
     assert (done.code, done.out) == (2, "")
     assert len(done.err.splitlines()) == 1
-    assert said in done.err
+    assert message in done.err
     assert (folder / "m.opelda").read_bytes() == before
     assert not (folder / "x.opelda").exists()
 
@@ -108,8 +108,8 @@ def test_errors_write_nothing(cli, folder, name):
 def test_tree_as_text_json_and_figure(cli, folder):
     done = cli("topics", "m.opelda", "--tree")
     assert (done.code, len(done.out.splitlines())) == (0, 5)
-    said = json.loads(cli("topics", "m.opelda", "--tree", "--json").out)
-    assert [row["node"] for row in said["merges"]] == [3, 4]
+    output = json.loads(cli("topics", "m.opelda", "--tree", "--json").out)
+    assert [row["node"] for row in output["merges"]] == [3, 4]
     assert cli("topics", "m.opelda", "--tree", "--only", 1).code == 2
     assert cli("plot", "m.opelda", "--kind", "tree", "-o", "t.svg").code == 0
     assert (folder / "t.svg").read_text().count("<text") >= 3

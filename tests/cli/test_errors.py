@@ -154,7 +154,7 @@ def folder(tmp_path, corpus_file, model_file):
 @pytest.mark.parametrize("command", sorted({args[0] for args, _ in MISTAKES.values()}))
 def test_user_errors_are_one_sentence(cli, folder, command):
     before = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
-    for name, (args, said) in MISTAKES.items():
+    for name, (args, message) in MISTAKES.items():
         if args[0] != command:
             continue
         done = cli(*args)
@@ -163,7 +163,7 @@ def test_user_errors_are_one_sentence(cli, folder, command):
         assert done.err.startswith("opelda: "), name
         assert done.err.count("\n") <= 2, (name, done.err)  # a line on learning may come first
         last = done.err.splitlines()[-1]
-        assert said in last, name
+        assert message in last, name
         assert last.endswith("."), name
         assert "Traceback" not in done.err, name
         after = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
@@ -239,7 +239,7 @@ def test_invalid_model_parameters_name_the_file(cli, folder, name):
 
 
 @cases(
-    ("args", "said"),
+    ("args", "message"),
     [
         (("-k", 0), "greater than or equal to 1"),
         (("-k", "ten"), "should be a valid integer"),
@@ -248,11 +248,11 @@ def test_invalid_model_parameters_name_the_file(cli, folder, name):
         (("--limit", 0.5), "should be a valid integer"),
     ],
 )
-def test_invalid_option_values_are_rejected(cli, folder, args, said):
+def test_invalid_option_values_are_rejected(cli, folder, args, message):
     done = cli("fit", "t.txt", *args)
     assert (done.code, done.err.count("\n")) == (2, 1)
     assert done.err.startswith(f"opelda: Invalid value for '{args[0]}'") or args[0] == "-k"
-    assert f"{said}" in done.err
+    assert f"{message}" in done.err
     assert done.err.endswith("; see 'opelda fit --help'.\n")
 
 

@@ -138,17 +138,17 @@ def test_topics_since_reports_changes(streamed, feed, cli):
     lately = json.loads(cli("topics", "c", "--since", 800, "--json").out)["topics"]
     assert any("quasar" in topic["came"] and "star" in topic["words"] for topic in lately)
     assert not any("quasar" in topic["went"] for topic in lately)
-    said = json.loads(cli("topics", "c", "--since", "1d", "--json").out)
-    assert said["documents"] == len(feed)
-    about_stars = [topic for topic in said["topics"] if "star" in topic["words"]]
+    output = json.loads(cli("topics", "c", "--since", "1d", "--json").out)
+    assert output["documents"] == len(feed)
+    about_stars = [topic for topic in output["topics"] if "star" in topic["words"]]
     star = max(about_stars, key=lambda topic: topic["share"])
     assert star["share"] > star["share_before"]
-    assert all(event["time"] is not None for event in said["events"])
-    assert {"topic rising", "new words"} <= {event["kind"] for event in said["events"]}
+    assert all(event["time"] is not None for event in output["events"])
+    assert {"topic rising", "new words"} <= {event["kind"] for event in output["events"]}
 
 
 @cases(
-    ("args", "said"),
+    ("args", "message"),
     [
         (("topics", "MODEL", "--since", "1x"), "--since must be a whole number or a time"),
         (("topics", "MODEL", "--since", "10"), "This model has no history"),
@@ -167,11 +167,11 @@ def test_topics_since_reports_changes(streamed, feed, cli):
         ),
     ],
 )
-def test_errors_are_one_sentence(cli, args, said, model_file, corpus_file):
+def test_errors_are_one_sentence(cli, args, message, model_file, corpus_file):
     Path("no").write_text("some notes\n")
     names = {"MODEL": model_file, "T": corpus_file}
     done = cli(*(names.get(arg, arg) for arg in args))
     assert (done.code, done.out) == (2, "")
-    assert said in done.err
+    assert message in done.err
     assert done.err.count("\n") == 1
     assert Path("no").read_text() == "some notes\n"

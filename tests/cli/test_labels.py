@@ -61,11 +61,11 @@ MISTAKES = {
 @cases("name", MISTAKES)
 def test_invalid_labels_are_rejected(cli, folder, name):
     before = (folder / "m.opelda").read_bytes()
-    given, said = MISTAKES[name]
+    given, message = MISTAKES[name]
     done = cli("topics", "m.opelda", "--label", "1=good", "--label", given)
     assert (done.code, done.out) == (2, "")
     assert len(done.err.splitlines()) == 1
-    assert said in done.err
+    assert message in done.err
     assert "\x1b" not in done.err
     assert (folder / "m.opelda").read_bytes() == before
 
@@ -149,7 +149,7 @@ def test_typical_documents_are_printable_below_their_topic(cli, folder):
 
 
 @cases(
-    ("args", "said"),
+    ("args", "message"),
     [
         (["--docs", 3], "name it after the model"),
         (["t.txt"], "needs --docs"),
@@ -159,9 +159,9 @@ def test_typical_documents_are_printable_below_their_topic(cli, folder):
         (["t.txt", "--docs", 3, "--since", "1h"], "--since"),
     ],
 )
-def test_errors_are_one_sentence(cli, folder, args, said):
+def test_errors_are_one_sentence(cli, folder, args, message):
     (folder / "t.txt").write_text("star\n")
     done = cli("topics", "m.opelda", *args)
     assert (done.code, done.out) == (2, "")
-    assert said in done.err
+    assert message in done.err
     assert len(done.err.splitlines()) == 1

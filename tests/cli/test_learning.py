@@ -104,8 +104,11 @@ def test_options_of_a_learner_set_its_parameters(cli, corpus_file):
 MADE = [("--preset", name) for name in PRESETS] + [("--learner", name) for name in LEARNERS]
 
 
-@pytest.mark.parametrize("how", MADE, ids=lambda how: how[1])
-@pytest.mark.parametrize("more", [(), ("--iterations", 9)], ids=["as made", "iterations"])
+@pytest.mark.parametrize(
+    ("how", "more"),
+    [*((how, ()) for how in MADE), *((MADE[n], ("--iterations", 9)) for n in (0, -1))],
+    ids=lambda option: option[1] if option else "as made",
+)
 def test_every_model_can_be_continued(cli, corpus_file, tmp_path, how, more):
     (tmp_path / "more.txt").write_text("star galaxy unheard\nbread oven butter\n" * 35)
     options = (*QUICK, *more, *(("--sweeps", 2) if how[0] == "--preset" else ()))
@@ -163,8 +166,8 @@ def test_training_score_is_shown(cli, corpus_file):
 
 def test_summary_has_learner_preset_and_seed(cli, corpus_file):
     found = json.loads(cli("fit", corpus_file, "-k", 3, "--seed", 7, "--json").out)
-    said = [found[key] for key in ("learner", "preset", "passes", "sweeps", "batch_size", "seed")]
-    assert said == ["topic-model", "best", 20, 80, 50, 7]
+    values = [found[key] for key in ("learner", "preset", "passes", "sweeps", "batch_size", "seed")]
+    assert values == ["topic-model", "best", 20, 80, 50, 7]
     assert found["updates"] == 20 * 5 + 80
 
 

@@ -50,8 +50,8 @@ def test_shares_and_effects_match_python(cli, folder):
         assert "Intervals take topics as known" in shown.err
         assert name == "effects" or re.search("corrected share.* mean ", lines[0])
         for row in plain:
-            said = row["bin"] if name == "shares" else row["term"]
-            assert (said in shown.out) or row["topic"] != 1
+            label = row["bin"] if name == "shares" else row["term"]
+            assert (label in shown.out) or row["topic"] != 1
 
 
 def test_tables_are_safe_for_spreadsheets(cli, folder):
@@ -71,7 +71,7 @@ def test_tables_are_safe_for_spreadsheets(cli, folder):
 
 
 @cases(
-    ("args", "said"),
+    ("args", "message"),
     [
         (["--by", "party"], "name it after the model"),
         (["t.jsonl"], "needs --docs 3, --time date"),
@@ -86,10 +86,10 @@ def test_tables_are_safe_for_spreadsheets(cli, folder):
         (["t.jsonl", "--by", "party", "--only", "9"], "--only must be"),
     ],
 )
-def test_errors_are_one_sentence(cli, folder, args, said):
+def test_errors_are_one_sentence(cli, folder, args, message):
     before = sorted(folder.iterdir())
     done = cli("topics", "m.opelda", *args)
     assert (done.code, done.out) == (2, "")
-    assert said in done.err
+    assert message in done.err
     assert len(done.err.splitlines()) == 1
     assert sorted(folder.iterdir()) == before

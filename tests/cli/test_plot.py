@@ -91,10 +91,10 @@ def test_missing_columns_suggest_shell_options(cli, folder, corpus, kind, usual,
     for i in range(30):
         (folder / "texts" / f"{i}.txt").write_text("star orbit")
     done = cli("plot", "m.opelda", corpus, "-o", "f.svg", *kind)
-    said = done.err.splitlines()[-1]
+    output = done.err.splitlines()[-1]
     assert done.code == 2
-    assert f"such as {usual}; name one with {options}." in said
-    assert "metadata" not in said
+    assert f"such as {usual}; name one with {options}." in output
+    assert "metadata" not in output
 
 
 @pytest.mark.parametrize("kind", ["words", "map", "time"])
@@ -111,7 +111,7 @@ def test_title_is_above_the_figure(cli, folder, kind):
 
 
 @cases(
-    ("args", "said"),
+    ("args", "message"),
     [
         (["-o", "f.gif"], "must end in .png, .svg or .pdf"),
         (["-o", "gone/f.png"], "does not exist"),
@@ -131,11 +131,11 @@ def test_title_is_above_the_figure(cli, folder, kind):
         (["t.jsonl", "-o", "t.png", "--unit", "eon"], "--unit must be 'minute'"),
     ],
 )
-def test_errors_are_one_sentence(cli, folder, args, said):
+def test_errors_are_one_sentence(cli, folder, args, message):
     before = sorted(folder.iterdir())
     done = cli("plot", "m.opelda", *args)
     assert (done.code, done.out) == (2, "")
-    assert said in done.err
+    assert message in done.err
     assert len(done.err.splitlines()) == 1
     assert sorted(folder.iterdir()) == before
 

@@ -85,7 +85,7 @@ def test_report_with_groups_comparison_and_held_out_documents(cli, folder):
 
 
 @cases(
-    ("args", "said"),
+    ("args", "message"),
     [
         (("t.jsonl", "-o", "r.txt"), "must end in .html"),
         (("no.jsonl",), "no file or folder"),
@@ -95,10 +95,10 @@ def test_report_with_groups_comparison_and_held_out_documents(cli, folder):
         (("t.jsonl", "--compare", "t.jsonl"), "t.jsonl"),
     ],
 )
-def test_errors_write_no_page(cli, folder, args, said):
+def test_errors_write_no_page(cli, folder, args, message):
     done = cli("report", "m.opelda", *args)
     assert done.code != 0
-    assert said in done.err
+    assert message in done.err
     assert "Traceback" not in done.err
     assert not list(folder.glob("**/*.html"))
 

@@ -40,8 +40,8 @@ def test_tables_show_stability_after_several_runs(folder, capsys):
             np.testing.assert_array_equal([t["stability"] for t in topics], model.topic_stability_)
             assert [row.stability for row in table] == model.topic_stability_.tolist()
         assert main(["info", str(folder / name), "--json"]) == 0
-        said = json.loads(capsys.readouterr().out)
-        assert said.get("stability") == (model.topic_stability_.mean() if known else None)
+        output = json.loads(capsys.readouterr().out)
+        assert output.get("stability") == (model.topic_stability_.mean() if known else None)
 
 
 def test_report_has_the_stability_of_the_model(folder, tmp_path):

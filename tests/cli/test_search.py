@@ -49,7 +49,7 @@ def test_words_unknown_to_the_model_are_found_in_texts(cli, folder):
 
 
 @cases(
-    ("args", "said"),
+    ("args", "message"),
     [
         ([], "give words, --topic or --like"),
         (["oven", "--like", "tea"], "leave words and --topic out"),
@@ -58,8 +58,8 @@ def test_words_unknown_to_the_model_are_found_in_texts(cli, folder):
         (["oven", "--limit", "0"], "--limit"),
     ],
 )
-def test_errors_are_one_sentence(cli, folder, args, said):
+def test_errors_are_one_sentence(cli, folder, args, message):
     done = cli("search", "m.opelda", "t.jsonl", *args)
     assert (done.code, done.out) == (2, "")
-    assert said in done.err
+    assert message in done.err
     assert len(done.err.splitlines()) == 1

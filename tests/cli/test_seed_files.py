@@ -46,7 +46,7 @@ def test_seed_files_give_the_bytes_of_the_library(cli, corpus_file, file):
 
 
 @cases(
-    ("text", "sentence"),
+    ("text", "message"),
     [
         ("a: b\nno words here\n", "seeds.txt, line 2 has no name or no words"),
         ("a: b\n\na: c\n", "seeds.txt, line 3 has 'a' again"),
@@ -56,27 +56,27 @@ def test_seed_files_give_the_bytes_of_the_library(cli, corpus_file, file):
         ("a: star\nb: star\nc: star\nd: star\ne: star\nf: star\n", "give fewer, or --topics 6"),
     ],
 )
-def test_errors_are_one_sentence(cli, corpus_file, text, sentence):
+def test_errors_are_one_sentence(cli, corpus_file, text, message):
     Path("seeds.txt").write_text(text)
     done = cli("fit", corpus_file, *QUICK, "--seed-words", "seeds.txt", "-o", "m", "--quiet")
     assert done.code == 2
-    assert sentence in done.err
+    assert message in done.err
     assert done.err.count("\n") == 1
     assert not Path("m").exists()
 
 
 @cases(
-    ("text", "sentence"),
+    ("text", "message"),
     [
         ('{"a": ["b"],\n "c": }', "seeds.json, line 2 is not JSON"),
         ('{"a": "b"}', "a list of words for 'a'"),
     ],
 )
-def test_errors_in_json_are_one_sentence(cli, corpus_file, text, sentence):
+def test_errors_in_json_are_one_sentence(cli, corpus_file, text, message):
     Path("seeds.json").write_text(text)
     done = cli("fit", corpus_file, "--seed-words", "seeds.json", "--quiet")
     assert done.code == 2
-    assert sentence in done.err
+    assert message in done.err
 
 
 def test_unusable_seed_options_are_rejected(cli, corpus_file):

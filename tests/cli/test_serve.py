@@ -23,10 +23,10 @@ def test_server_answers_until_sigterm(process, model_file, themes):
     words = " ".join(themes[1])
     asked = Request(f"{url}infer", words.encode(), {"Content-Type": "text/plain"})
     with urlopen(asked, timeout=60) as answer:
-        said = json.loads(answer.read())
-    assert said["version"] == found[1]
-    assert said["documents"][0]["tokens"] == len(themes[1])
-    assert said["documents"][0]["topics"][0]["weight"] > 0.5
+        output = json.loads(answer.read())
+    assert output["version"] == found[1]
+    assert output["documents"][0]["tokens"] == len(themes[1])
+    assert output["documents"][0]["topics"][0]["weight"] > 0.5
     running.send_signal(signal.SIGTERM)
     out, err = running.communicate()
     assert running.returncode == 130
@@ -38,7 +38,7 @@ def test_errors_are_one_sentence(cli, model_file, monkeypatch):
         result = cli("serve", model_file, "--port", taken.getsockname()[1])
     assert result.code == 2
     assert re.search(r"^opelda: --port cannot listen at 127.0.0.1:\d+: .*\.\n$", result.err)
-    for args, said in (
+    for args, message in (
         (("--host", "no.such.host.invalid"), "--host names a host that is not known here"),
         (("--timeout", "soon"), "--timeout must be a whole number or a time"),
         (("--corpus", "nowhere.txt"), "nowhere.txt"),
@@ -46,7 +46,7 @@ def test_errors_are_one_sentence(cli, model_file, monkeypatch):
     ):
         result = cli("serve", model_file, "--port", 0, *args)
         assert (result.code, result.err.count("\n")) == (2, 1)
-        assert said in result.err
+        assert message in result.err
     assert "nowhere.opelda" in cli("serve", "nowhere.opelda", "--port", 0).err
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     monkeypatch.delitem(sys.modules, "opelda.serve._server", raising=False)

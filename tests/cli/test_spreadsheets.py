@@ -172,20 +172,20 @@ def test_missing_and_infinite_numbers_are_empty_cells():
 
 
 @pytest.mark.parametrize(
-    ("limit", "value", "options", "said"),
+    ("limit", "value", "options", "message"),
     [
         ("MOST_ROWS", 100, (), "100 rows at most"),
         ("MOST_COLUMNS", 6, ("--dense",), "6 columns at most"),
     ],
 )
 def test_oversized_sheet_is_one_error(
-    cli, folder, corpus_file, monkeypatch, limit, value, options, said
+    cli, folder, corpus_file, monkeypatch, limit, value, options, message
 ):
     monkeypatch.setattr(_tables, limit, value)
     (folder / "t.xlsx").write_bytes(b"as it was")
     done = cli("transform", "m.opelda", corpus_file, "-o", "t.xlsx", *options)
     assert done.code == 2
-    assert said in done.err
+    assert message in done.err
     assert len(done.err.splitlines()) == 1
     assert (folder / "t.xlsx").read_bytes() == b"as it was"
     assert {path.name for path in folder.iterdir()} == {"m.opelda", "t.xlsx"}

@@ -56,7 +56,7 @@ def test_resumed_stream_keeps_its_options(piped, texts):
 def test_resuming_with_other_options_is_rejected(piped, texts, tmp_path):
     piped("c", *OPTIONS, lines=texts[:100])
     before = (tmp_path / "c" / FILE).read_bytes()
-    for options, said in (
+    for options, message in (
         (("-k", 4), "with --topics 3"),
         (("--learner", "ml-ope"), "without --learner"),
         (("--preset", "fast"), "with --preset best"),
@@ -71,7 +71,7 @@ def test_resuming_with_other_options_is_rejected(piped, texts, tmp_path):
     ):
         done = piped("c", *options)
         assert done.code == 2, options
-        assert said in done.err, options
+        assert message in done.err, options
         assert (tmp_path / "c" / FILE).read_bytes() == before, options
 
 

@@ -104,8 +104,8 @@ def test_resumed_stream_keeps_markup(cli, tmp_path):
 @pytest.mark.parametrize(("words", "named"), [("div", ""), ("nbsp", "nbsp"), ("div td", "div, td")])
 def test_ambiguous_markup_word_alone_is_not_reported(cli, tmp_path, words, named):
     (tmp_path / "t.txt").write_text(f"the {words} of the company is up\n" * 20)
-    said = cli("info", "t.txt").err
-    assert (f"mark-up: {named};" in said) if named else ("mark-up" not in said)
+    output = cli("info", "t.txt").err
+    assert (f"mark-up: {named};" in output) if named else ("mark-up" not in output)
 
 
 def test_rare_markup_word_is_not_reported(cli, tmp_path):
@@ -133,8 +133,8 @@ def test_detected_language_is_reported(cli, tmp_path, monkeypatch):
     assert "words (German stop words left out): 2 topics" in cli(*fit).err
     monkeypatch.setattr(_languages, "languages", lambda: {"en": "english"})  # without the extra
     for command in (fit, ("stream", "t.txt", "--checkpoint", "s", *fit[2:4])):
-        said = cli(*command).err.splitlines()
-        assert [line for line in said if "language" in line or "stop words" in line] == [
+        output = cli(*command).err.splitlines()
+        assert [line for line in output if "language" in line or "stop words" in line] == [
             "opelda: The texts seem to be German, whose stop words are not installed and stay in: "
             "pip install 'opelda[languages]'."
         ]

@@ -61,12 +61,12 @@ def test_other_parameters_are_unchanged():
 
 @cases("kind", [InputError, ModelFileError, EngineError])
 def test_names_of_the_user_are_unchanged(kind):
-    said = "min_df_data.txt has min_df=3 and 'the n_iter'; look at it."
-    assert sentence(kind(said)) == said
+    text = "min_df_data.txt has min_df=3 and 'the n_iter'; look at it."
+    assert sentence(kind(text)) == text
 
 
 @cases(
-    ("args", "said"),
+    ("args", "message"),
     [
         (("--alpha", "-1"), "--alpha must be positive"),
         (("--eta", "0"), "--eta must be positive"),
@@ -77,32 +77,32 @@ def test_names_of_the_user_are_unchanged(kind):
         (("--seed", "4294967296"), "--seed must be"),
     ],
 )
-def test_command_errors_name_options(cli, corpus_file, args, said):
+def test_command_errors_name_options(cli, corpus_file, args, message):
     done = cli("fit", corpus_file, "-k", 2, *args)
     assert done.code == 2
-    assert said in done.err.splitlines()[-1]
+    assert message in done.err.splitlines()[-1]
 
 
 @cases(
-    ("loss", "said"),
+    ("loss", "message"),
     [
         ("abc", "--max-loss must be 0.01 or 0.0001/token, say, not 'abc'"),
         ("-1/token", "--max-loss"),
         ("-1", "--max-loss must be"),
     ],
 )
-def test_invalid_max_loss_is_rejected(cli, corpus_file, model_file, loss, said):
+def test_invalid_max_loss_is_rejected(cli, corpus_file, model_file, loss, message):
     done = cli("transform", model_file, corpus_file, "--max-loss", loss)
     assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
-    assert said in done.err
+    assert message in done.err
     assert cli("transform", model_file, corpus_file, "--max-loss", "0.001/token").code == 0
 
 
 def test_guarantee_is_stated_for_the_likelihood(cli):
     """`max_loss` bounds the likelihood of the observed words; such mixtures may predict worse."""
     root = Path(__file__).parents[2]
-    said = [path for folder in ("src", "docs", "page/src") for path in (root / folder).rglob("*")]
-    for path in (root / "README.md", *said):
+    paths = [path for folder in ("src", "docs", "page/src") for path in (root / folder).rglob("*")]
+    for path in (root / "README.md", *paths):
         if path.suffix in (".md", ".py", ".js") and "node_modules" not in path.parts:
             text = " ".join(path.read_text("utf-8").split())
             assert not re.search(
@@ -116,9 +116,9 @@ def test_reading_errors_name_options(cli, tmp_path):
     (tmp_path / "min_df_data.txt").write_bytes("caf\xe9\n".encode("latin-1") * 9)
     (tmp_path / "t.jsonl").write_text('{"a": "x y", "b": "z"}\n' * 9)
     (tmp_path / "odd.bin").write_bytes(b"\0\1\2" * 99)
-    said = cli("fit", "min_df_data.txt").err
-    assert "min_df_data.txt, line 1" in said
-    assert "--encoding latin-1" in said
-    assert "--on-error skip" in said
+    output = cli("fit", "min_df_data.txt").err
+    assert "min_df_data.txt, line 1" in output
+    assert "--encoding latin-1" in output
+    assert "--on-error skip" in output
     assert "name it with --text-column" in cli("fit", "t.jsonl").err
     assert "--format lines." in cli("fit", "odd.bin").err

@@ -116,11 +116,11 @@ def test_characters_that_arrive_byte_by_byte(learner):
 def test_blank_lines_do_not_end_a_pipe(learner):
     with Pipe() as pipe:
         pipe.sink.write(b"\n\n")
-        said = []
+        output = []
 
         def more():
-            if not said and pipe.sink.write(FORMATS["jsonl"](0).encode()):
-                said.append(True)
+            if not output and pipe.sink.write(FORMATS["jsonl"](0).encode()):
+                output.append(True)
 
         opened = stream(pipe.source, batch_size=SIZE, vocabulary=WORDS, format="jsonl")
         opened.wait_at_most(SOON, lambda: threading.Timer(3 * SOON, more).start())

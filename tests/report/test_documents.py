@@ -167,7 +167,7 @@ def test_counts_for_a_data_frame_model_give_no_warning(texts):
 
 
 @cases(
-    ("options", "said"),
+    ("options", "message"),
     [
         ({"n": 0}, "n must be"),
         ({"topics": [5]}, "topics must be a whole number, from 0 to 4"),
@@ -175,8 +175,8 @@ def test_counts_for_a_data_frame_model_give_no_warning(texts):
         ({"model": [[0.5, 0.5]]}, "model must be a fitted model"),
     ],
 )
-def test_invalid_options_are_rejected(model, texts, options, said):
-    with pytest.raises(InputError, match=said):
+def test_invalid_options_are_rejected(model, texts, options, message):
+    with pytest.raises(InputError, match=message):
         top_documents(**{"model": model, "corpus": texts} | options)
 
 

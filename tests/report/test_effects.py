@@ -125,7 +125,7 @@ def test_intervals_have_the_nominal_coverage(seed):
 
 
 @cases(
-    ("columns", "more", "said"),
+    ("columns", "more", "message"),
     [
         ({}, {}, "names no column"),
         ({"a": [1.0] * 20}, {}, "'a' follows from the others, or is the same for all"),
@@ -139,8 +139,8 @@ def test_intervals_have_the_nominal_coverage(seed):
         (["a"], {}, "no column 'a': the corpus has no columns"),
     ],
 )
-def test_invalid_columns_are_rejected(columns, more, said):
-    with pytest.raises(InputError, match=said):
+def test_invalid_columns_are_rejected(columns, more, message):
+    with pytest.raises(InputError, match=message):
         estimate_effect(MODEL, np.ones((20, V)), columns, **more)
 
 

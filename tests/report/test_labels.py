@@ -56,7 +56,7 @@ def test_labels_of_some_topics_without_documents(model):
 
 
 @cases(
-    ("options", "said"),
+    ("options", "message"),
     [
         ({"with_": 3}, "with_ must be callable"),
         ({"with_": lambda topic: None}, "for topic . returned None"),
@@ -65,8 +65,8 @@ def test_labels_of_some_topics_without_documents(model):
         ({"with_": len, "only": [3]}, "only must be"),
     ],
 )
-def test_invalid_options_are_rejected(model, options, said):
-    with pytest.raises(InputError, match=said):
+def test_invalid_options_are_rejected(model, options, message):
+    with pytest.raises(InputError, match=message):
         label_topics(model, **options)
 
 

@@ -185,8 +185,8 @@ def test_large_corpora_list_a_stated_sample(model, tmp_path, monkeypatch):
     assert typical <= set(arrays["text_of"].tolist())
     shown = texts(arrays["texts"], "\0")
     assert sum(map(len, shown)) <= 2_000 + 2 * len(shown)
-    assert any("of 600 documents are listed" in said for said in meta["sampled"])
-    assert any("cut after" in said for said in meta["sampled"])
+    assert any("of 600 documents are listed" in output for output in meta["sampled"])
+    assert any("cut after" in output for output in meta["sampled"])
     assert meta["guarantee"]["n_docs"] == 600
     numbers = arrays["number"].tolist()
     assert numbers == sorted(set(numbers))

@@ -270,7 +270,7 @@ def test_figures_do_not_change_matplotlib_settings(model):
 
 
 @cases(
-    ("call", "said"),
+    ("call", "message"),
     [
         (lambda m, t: plot_over_time(m, t), "no column of times"),
         (lambda m, t: plot_groups(m, t), "no column of groups"),
@@ -283,8 +283,8 @@ def test_figures_do_not_change_matplotlib_settings(model):
         (lambda m, t: plot_topics(m, only=[7]), "only must be"),
     ],
 )
-def test_invalid_arguments_are_rejected(model, texts, call, said):
-    with pytest.raises(InputError, match=said):
+def test_invalid_arguments_are_rejected(model, texts, call, message):
+    with pytest.raises(InputError, match=message):
         call(model, texts)
 
 

@@ -131,7 +131,7 @@ def test_float32_and_strided_topics_are_accepted():
 
 
 @cases(
-    ("options", "said"),
+    ("options", "message"),
     [
         ({"by": "beauty"}, "by must be"),
         ({"by": "relevance", "lambda_": 1.5}, "lambda_ must be"),
@@ -144,8 +144,8 @@ def test_float32_and_strided_topics_are_accepted():
         ({"X": [[1, 1]]}, 'X has no effect without by="coherence"'),
     ],
 )
-def test_invalid_options_are_rejected(options, said):
-    with pytest.raises(InputError, match=said):
+def test_invalid_options_are_rejected(options, message):
+    with pytest.raises(InputError, match=message):
         rank_words([[0.5, 0.5], [0.1, 0.9]], **options)
 
 

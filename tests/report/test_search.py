@@ -106,7 +106,7 @@ def test_search_by_topic_matches_top_documents(model, texts):
 
 
 @cases(
-    ("call", "said"),
+    ("call", "message"),
     [
         (lambda m, t: search(m, t), "query is empty"),
         (lambda m, t: search(m, t, "!"), "The model knows no word of the query"),
@@ -118,6 +118,6 @@ def test_search_by_topic_matches_top_documents(model, texts):
         (lambda m, t: search(m.components_, t, "star"), "must be a fitted model"),
     ],
 )
-def test_invalid_arguments_are_rejected(model, texts, call, said):
-    with pytest.raises(InputError, match=said):
+def test_invalid_arguments_are_rejected(model, texts, call, message):
+    with pytest.raises(InputError, match=message):
         call(model, texts)

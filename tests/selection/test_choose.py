@@ -181,7 +181,7 @@ def test_progress_is_reported_before_each_fit():
 
 
 @cases(
-    ("options", "said"),
+    ("options", "message"),
     [
         ({"n_topics": [5]}, "at least two numbers"),
         ({"n_topics": 5}, "must be numbers of topics"),
@@ -196,6 +196,6 @@ def test_progress_is_reported_before_each_fit():
     ],
     ids=str,
 )
-def test_invalid_arguments_are_rejected(options, said):
-    with pytest.raises(InputError, match=said):
+def test_invalid_arguments_are_rejected(options, message):
+    with pytest.raises(InputError, match=message):
         choose_n_topics(**{"X": X, "n_topics": [2, 4]} | options)

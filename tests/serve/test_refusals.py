@@ -36,13 +36,13 @@ BAD = [
 ]
 
 
-@cases(("body", "how", "status", "said"), BAD)
-def test_invalid_bodies_are_rejected(service, body, how, status, said):
-    check_refused(ask(service, "POST", "/infer", body, **how), status, said)
+@cases(("body", "how", "status", "message"), BAD)
+def test_invalid_bodies_are_rejected(service, body, how, status, message):
+    check_refused(ask(service, "POST", "/infer", body, **how), status, message)
 
 
 @cases(
-    ("method", "path", "status", "said"),
+    ("method", "path", "status", "message"),
     [
         ("POST", "/infer?top=0", 400, "top must be a whole number, at least 1"),
         ("POST", "/infer?top=" + "9" * 5000, 400, "top must be a whole number"),
@@ -60,9 +60,9 @@ def test_invalid_bodies_are_rejected(service, body, how, status, said):
         ("GET", "/topics/²", 404, "no topic"),
     ],
 )
-def test_invalid_requests_are_rejected(service, method, path, status, said):
+def test_invalid_requests_are_rejected(service, method, path, status, message):
     response = ask(service, method, path, b'["a"]')
-    check_refused(response, status, said)
+    check_refused(response, status, message)
     assert ("allow" in response.headers) == (status == 405)
 
 
@@ -82,8 +82,8 @@ def test_oversized_body_is_rejected_while_it_arrives(models):
     response = ask(service, "POST", "/infer", parts=parts(), more=True)
     check_refused(response, 413, "10,000 bytes")
     assert len(given) == 11
-    said = [(b"content-length", b"10001")]
-    assert ask(service, "POST", "/infer", parts=parts(), headers=said).status == 413
+    output = [(b"content-length", b"10001")]
+    assert ask(service, "POST", "/infer", parts=parts(), headers=output).status == 413
     assert len(given) == 11
     assert service._bodies.n_bytes == 0
     service.close()

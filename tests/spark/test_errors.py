@@ -30,9 +30,9 @@ def model():
 def refused(match, call, kind=InputError):
     with pytest.raises(kind, match=match) as caught:
         call()
-    said = str(caught.value)
-    assert "\n" not in said
-    assert said.endswith(".")
+    output = str(caught.value)
+    assert "\n" not in output
+    assert output.endswith(".")
 
 
 def test_invalid_columns_are_rejected(spark):
@@ -172,5 +172,5 @@ def test_executors_without_opelda_are_one_error(tmp_path):
         text=True,
         check=True,
     )
-    (said,) = run.stdout.splitlines()
-    assert re.match("The executors have no opelda: install it where executors' Python is", said)
+    (message,) = run.stdout.splitlines()
+    assert re.match("The executors have no opelda: install it where executors' Python is", message)

@@ -44,9 +44,9 @@ def test_missing_stop_word_list_gives_one_warning(code, without_extra):
     name = LANGUAGE_MAPPING[code].title()
     with pytest.warns(UserWarning, match=rf"^The texts seem to be {name}, .*opelda\[languages\]"):
         assert Tokenizer().resolved([STORY[code]]).stop_words is None
-    with pytest.warns(UserWarning, match="opelda") as said:
+    with pytest.warns(UserWarning, match="opelda") as output:
         assert read([STORY[code]] * 20).X.shape[0] == 20
-    assert len(said) == 1
+    assert len(output) == 1
 
 
 @cases("text", NO_LANGUAGE)

@@ -118,7 +118,7 @@ def test_stream_learns_phrases_from_its_first_batch():
 
 
 @cases(
-    ("settings", "says"),
+    ("settings", "message"),
     [
         ({"phrases": True, "ngrams": 2}, "phrases are pairs that are scored"),
         ({"phrases": 2.0}, "phrases must be"),
@@ -128,8 +128,8 @@ def test_stream_learns_phrases_from_its_first_batch():
         ({"phrases": None}, "phrases must be"),
     ],
 )
-def test_invalid_settings_are_rejected(settings, says):
-    with pytest.raises(InputError, match=says):
+def test_invalid_settings_are_rejected(settings, message):
+    with pytest.raises(InputError, match=message):
         Tokenizer(**settings)
 
 

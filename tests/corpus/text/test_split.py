@@ -48,14 +48,14 @@ def test_counts_are_independent_of_threads_and_blocks():
 
 
 @cases(
-    ("settings", "says"),
+    ("settings", "message"),
     [
         ({"split": "x"}, "split must be a function from a text to its words or None, got 'x'"),
         ({"split": by_hyphens, "pattern": "[a-z]+"}, "split and pattern both say what a word is"),
     ],
 )
-def test_invalid_settings_are_rejected(settings, says):
-    with pytest.raises(InputError, match=says):
+def test_invalid_settings_are_rejected(settings, message):
+    with pytest.raises(InputError, match=message):
         Tokenizer(**settings)
 
 

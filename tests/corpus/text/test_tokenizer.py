@@ -88,7 +88,7 @@ def test_repr_evaluates_to_the_tokenizer():
 
 
 @cases(
-    ("settings", "says"),
+    ("settings", "message"),
     [
         ({"lower": 1}, "lower"),
         ({"pattern": 3}, "pattern"),
@@ -125,15 +125,15 @@ def test_repr_evaluates_to_the_tokenizer():
         ({"ngrams": ([], [])}, "ngrams"),
     ],
 )
-def test_invalid_settings_are_rejected(settings, says):
-    with pytest.raises(InputError, match=says) as raised:
+def test_invalid_settings_are_rejected(settings, message):
+    with pytest.raises(InputError, match=message) as raised:
         Tokenizer(**settings)
     assert "\n" not in str(raised.value)
     assert raised.value.__cause__ is None
 
 
 @cases(
-    ("texts", "says"),
+    ("texts", "message"),
     [
         ("one text", "got one str"),
         (b"bytes", "got one bytes"),
@@ -146,8 +146,8 @@ def test_invalid_settings_are_rejected(settings, says):
         (pl.Series([1, 2]), "not of Int64"),
     ],
 )
-def test_invalid_texts_are_named(texts, says):
-    with pytest.raises(InputError, match=says):
+def test_invalid_texts_are_named(texts, message):
+    with pytest.raises(InputError, match=message):
         Tokenizer().count(texts)
 
 
