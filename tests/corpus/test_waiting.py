@@ -94,8 +94,8 @@ def test_partial_table_row_of_a_pipe_waits_for_its_end(learner):
         with Pipe() as pipe:
             opened = waiting(pipe.source, SOON, format="csv", text_column=header.strip('"\n'))
             begin, rest = (header + 'w0\n"w1\n', 'w2"\nw3\n')
-            later = threading.Timer(3 * SOON, pipe.sink.write, [(begin[7:] + rest[:3]).encode()])
-            last = threading.Timer(6 * SOON, pipe.sink.write, [rest[3:].encode()])
+            later = threading.Timer(2 * SOON, pipe.sink.write, [(begin[7:] + rest[:3]).encode()])
+            last = threading.Timer(4 * SOON, pipe.sink.write, [rest[3:].encode()])
             pipe.sink.write(begin[:7].encode())
             later.start()
             last.start()

@@ -45,8 +45,8 @@ def themes_of(model):
     return [next(i for i, t in enumerate(THEMES) if w[0] in t) for w in model.top_words(1)]
 
 
-def saved(axes, tmp_path):
-    for kind in ("png", "svg", "pdf"):
+def saved(axes, tmp_path, kinds):
+    for kind in kinds:
         axes.figure.savefig(tmp_path / f"figure.{kind}")
     return (tmp_path / "figure.svg").read_text()
 
@@ -247,13 +247,13 @@ def test_hostile_texts_are_drawn_literally(texts, tmp_path):
     documents = [{words[3 * (i % 3) + j]: 5 for j in range(3)} for i in range(60)]
     model = opelda.OnlineOPE(3, random_state=0).fit(documents)
     corpus = read(documents, vocabulary=model.vocabulary_)
-    for axes in (
-        plot_topics(model)[0],
-        plot_map(model),
-        plot_over_time(model, corpus, [2000 + i % 2 for i in range(60)]),
-        plot_groups(model, corpus, [HOSTILE, "$", "_^"] * 20)[0],
+    for axes, kinds in (
+        (plot_topics(model)[0], ("svg",)),
+        (plot_map(model), ("svg",)),
+        (plot_over_time(model, corpus, [2000 + i % 2 for i in range(60)]), ("svg",)),
+        (plot_groups(model, corpus, [HOSTILE, "$", "_^"] * 20)[0], ("png", "svg", "pdf")),
     ):
-        svg = saved(axes, tmp_path)
+        svg = saved(axes, tmp_path, kinds)
         assert "<script" not in svg
         assert "\x1b" not in svg
         assert "\u202e" not in svg
