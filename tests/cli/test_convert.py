@@ -79,7 +79,7 @@ def test_word_selection_applies(cli, corpus_file):
 
 @pytest.mark.skipif(os.name != "posix", reason="limits of file sizes")
 @pytest.mark.parametrize("kind", ENDS)
-def test_a_failed_write_keeps_the_data_and_the_vocabulary(
+def test_failed_write_keeps_the_data_and_the_vocabulary(
     cli, corpus_file, kind, tmp_path, largest_file
 ):
     """The data exceeds the largest file size, the vocabulary does not."""

@@ -246,7 +246,7 @@ def test_suggested_commands_read_the_documents_in_the_same_way(cli, texts, tmp_p
         assert "--format" not in command
 
 
-def test_the_default_number_of_topics_is_questioned_for_few_documents(cli, texts, tmp_path):
+def test_default_number_of_topics_warns_for_few_documents(cli, texts, tmp_path):
     enough = 50 * TopicModel().n_components
     for n_docs, is_noted in ((enough - 1, True), (enough, False), (enough + 1, False)):
         (tmp_path / "t.txt").write_text("\n".join((texts * enough)[:n_docs]))
@@ -254,7 +254,7 @@ def test_the_default_number_of_topics_is_questioned_for_few_documents(cli, texts
         assert ("many topics for so few documents" in done.err) == is_noted, n_docs
 
 
-def test_a_path_is_shown_whole_in_a_narrow_terminal(cli, model_file, tmp_path, monkeypatch):
+def test_path_is_not_wrapped_in_a_narrow_terminal(cli, model_file, tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "40")
     path = tmp_path / ("long" * 20)
     path.write_bytes(model_file.read_bytes())

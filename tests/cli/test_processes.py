@@ -169,7 +169,7 @@ def test_ctrl_c_during_imports_is_one_message(start, tmp_path):
 
 
 @pytest.mark.parametrize("end", ["parquet", "npz", "csv"])
-def test_a_table_beyond_the_largest_file_size_is_one_sentence(
+def test_table_beyond_the_largest_file_size_is_one_error(
     cli, model_file, corpus_file, tmp_path, largest_file, end
 ):
     with largest_file(2 * 1024):

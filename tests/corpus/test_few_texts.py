@@ -46,7 +46,7 @@ TOKENIZERS = st.builds(
 )
 
 
-def the_long_way(vocabulary, texts):
+def counts_in_a_large_batch(vocabulary, texts):
     """Return counts from a batch of more than 100 texts."""
     counted = vocabulary.tokenizer.count(pl.Series([*texts, *[""] * 100]))
     X = np.zeros((len(texts), len(vocabulary)))
@@ -64,7 +64,7 @@ def the_long_way(vocabulary, texts):
 def test_few_and_many_texts_are_counted_alike(tokenizer, texts):
     vocabulary = Vocabulary(WORDS, tokenizer=tokenizer)
     X = vocabulary.count(texts)
-    assert X.toarray().tolist() == the_long_way(vocabulary, texts).tolist()
+    assert X.toarray().tolist() == counts_in_a_large_batch(vocabulary, texts).tolist()
     assert X.shape == (len(texts), len(WORDS))
     assert X.dtype == np.float32
     assert X.indices.dtype == X.indptr.dtype == np.int32

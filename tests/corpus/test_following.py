@@ -24,7 +24,7 @@ TEXTS = [" ".join(RNG.choice(WORDS, RNG.integers(0, 12))) for _ in range(60)]
 
 
 @pytest.fixture(autouse=True)
-def impatient(monkeypatch):
+def fast_polling(monkeypatch):
     monkeypatch.setattr(_followed, "POLL", 0.01)
     monkeypatch.setattr(_followed, "SETTLED", 0.0)
 
@@ -221,7 +221,7 @@ def test_replaced_file_is_read_from_the_start(tmp_path):
     assert next(batches).X.sum(axis=0).tolist() == [0, 5]
 
 
-def test_a_folder_read_to_its_end_has_nothing_left(tmp_path):
+def test_fully_read_folder_has_no_more_batches(tmp_path):
     for name in "abc":
         (tmp_path / f"{name}.txt").write_text("tea for two\n\nand cake")
     options = Options(block_size=2)

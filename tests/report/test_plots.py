@@ -21,7 +21,7 @@ THEMES = (["star", "galaxy", "orbit"], ["bread", "flour", "oven"], ["court", "ju
 
 
 @pytest.fixture(autouse=True)
-def closed():
+def headless():
     """Use the agg backend, and close all figures."""
     mpl.use("agg")
     yield

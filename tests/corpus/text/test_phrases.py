@@ -32,7 +32,7 @@ def counted(tokenizer, text):
     return dict(zip(found.words, found.counts.toarray()[0].tolist(), strict=True))
 
 
-def by_hand(words):
+def reference(words):
     """Join greedily from the left."""
     found, i = [], 0
     while i < len(words):
@@ -46,7 +46,7 @@ def by_hand(words):
 def test_phrases_are_joined_left_to_right_after_stop_words(documents):
     tokenizer = Tokenizer(stop_words=["the"], phrases=KNOWN)
     found = tokenizer.count([" ".join(words) for words in documents])
-    expected = [by_hand([word for word in words if word != "the"]) for words in documents]
+    expected = [reference([word for word in words if word != "the"]) for words in documents]
     assert found.words == list(dict.fromkeys(word for words in expected for word in words))
     for row, words in enumerate(expected):
         own = dict(zip(found.words, found.counts.toarray()[row].tolist(), strict=True))

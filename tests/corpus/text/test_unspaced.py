@@ -45,7 +45,7 @@ def test_unspaced_text_is_split_into_pairs(text, expected):
     assert words(text) == (expected if isinstance(expected, dict) else dict.fromkeys(expected, 1))
 
 
-def by_hand(text):
+def reference(text):
     """Return pairs, letter by letter."""
     scripts = ("CJK UNIFIED", "HIRAGANA", "KATAKANA", "THAI")
     is_mark = {c: unicodedata.category(c) == "Mn" for c in text}
@@ -71,7 +71,7 @@ def by_hand(text):
 
 @given(st.text("漢字かなガไทยที่é Abc-한"))
 def test_pairs_match_the_reference(text):
-    found = by_hand(text.lower())
+    found = reference(text.lower())
     assert words(text) == {word: found.count(word) for word in found}
     vocabulary = Vocabulary(sorted(set(found)) or ["none"], tokenizer=PAIRS)
     for _ in range(2):  # the second call uses a table
@@ -103,7 +103,7 @@ def test_library_segments_words():
 
 
 @pytest.fixture
-def without(monkeypatch):
+def without_library(monkeypatch):
     """Hide the segmentation library."""
     monkeypatch.setitem(__import__("sys").modules, "icu4py", None)
     monkeypatch.setitem(__import__("sys").modules, "icu4py.breakers", None)
@@ -111,7 +111,7 @@ def without(monkeypatch):
     _splitters._say_pairs.cache_clear()
 
 
-@pytest.mark.usefixtures("without")
+@pytest.mark.usefixtures("without_library")
 def test_missing_library_is_logged_once(caplog):
     with caplog.at_level(logging.WARNING, "opelda"):
         corpus = read(CHINESE)
@@ -124,7 +124,7 @@ def test_missing_library_is_logged_once(caplog):
     assert {"北京", "京大", "大学"} <= set(corpus.words)
 
 
-@pytest.mark.usefixtures("without")
+@pytest.mark.usefixtures("without_library")
 def test_model_that_needs_the_missing_library_raises(tmp_path):
     vocabulary = Vocabulary(["北京", "大学", "hello"], tokenizer=WORDS)
     model = opelda.OnlineOPE(2, random_state=0).fit([["北京"], ["大学"]] * 5, vocabulary=vocabulary)

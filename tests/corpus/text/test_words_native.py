@@ -48,7 +48,7 @@ def scan(array, least=2, need_letter=False, pairs=False):
     return [words[i:j] for i, j in pairwise(ends)], table
 
 
-def by_hand(text, least, need_letter):
+def reference(text, least, need_letter):
     """Return the words of a text; invalid UTF-8 separates words."""
     classes = _splitters.unicode_words()
     runs = [""]
@@ -73,7 +73,7 @@ def by_hand(text, least, need_letter):
 )
 def test_arbitrary_bytes_match_the_reference(texts, least, need_letter, layout):
     found, table = scan(column(texts, layout), least, need_letter)
-    assert found == [by_hand(text, least, need_letter) for text in texts]
+    assert found == [reference(text, least, need_letter) for text in texts]
     everything = [word for words in found for word in words]
     assert table.words() == list(dict.fromkeys(everything))
     paired, _ = scan(column(texts, layout), least, need_letter, pairs=True)
@@ -103,7 +103,7 @@ def test_utf8_validation_matches_python():
 @cases("length", [*range(1, 20), *range(55, 75), *range(120, 136)])
 def test_words_at_every_offset_in_a_block(length):
     text = "é" * (length % 2) + "a" * length + " " + "b" * length + "é" + "c" * length
-    assert scan(column([text.encode(), b"", text.encode()]))[0][2] == by_hand(
+    assert scan(column([text.encode(), b"", text.encode()]))[0][2] == reference(
         text.encode(), 2, False
     )
 
@@ -112,7 +112,7 @@ def test_words_at_every_offset_in_a_block(length):
 def test_chunked_sliced_and_nullable_columns(texts, begin, step):
     chunks = [pa.array(texts[i : i + step], pa.string()) for i in range(0, len(texts), step)]
     array = pa.chunked_array(chunks, pa.string()).slice(begin)
-    assert scan(array)[0] == [by_hand((t or "").encode(), 2, False) for t in texts[begin:]]
+    assert scan(array)[0] == [reference((t or "").encode(), 2, False) for t in texts[begin:]]
     series = pl.concat([pl.Series(texts, dtype=pl.String)] * 2).slice(begin)
     table = _text.WordTable()
     codes = table.code(series.__arrow_c_stream__(None))
