@@ -221,7 +221,7 @@ def test_replaced_file_is_read_from_the_start(tmp_path):
     assert next(batches).X.sum(axis=0).tolist() == [0, 5]
 
 
-def test_fully_read_folder_has_no_more_batches(tmp_path):
+def test_folder_resumes_from_every_position(tmp_path):
     for name in "abc":
         (tmp_path / f"{name}.txt").write_text("tea for two\n\nand cake")
     options = Options(block_size=2)
