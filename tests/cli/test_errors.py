@@ -62,10 +62,10 @@ MISTAKES = {
     "empty corpus": (["fit", "empty.txt"], "empty.txt"),
     "texts for a model without words": (
         ["transform", "plain.opelda", "t.txt"],
-        "corpus without words",
+        "no words",
     ),
     "continue with other columns": (["fit", "t.txt", "--continue", "plain.opelda"], "columns"),
-    "no words": (["fit", "blank.txt"], "no words"),
+    "corpus without words": (["fit", "blank.txt"], "no words"),
     "other columns": (["evaluate", "plain.opelda", "t.txt"], "columns"),
     "truncated gzip": (["fit", "cut.txt.gz"], "cut.txt.gz"),
     "wrong encoding": (["fit", "latin.txt"], "latin.txt"),
