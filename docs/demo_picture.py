@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from tempfile import gettempdir
 
 from rich.console import Console
 from rich.text import Text
@@ -22,7 +23,9 @@ def printed() -> str:
     ours, theirs = pty.openpty()
     environment = {**os.environ, "COLUMNS": str(WIDTH), "TERM": "xterm-256color"}
     command = [sys.executable, "-m", "opelda", "demo"]
-    run = subprocess.Popen(command, stdout=theirs, stderr=subprocess.DEVNULL, env=environment)
+    run = subprocess.Popen(
+        command, stdout=theirs, stderr=subprocess.DEVNULL, env=environment, cwd=gettempdir()
+    )
     os.close(theirs)
     shown = b""
     while True:
