@@ -250,7 +250,7 @@ def test_default_number_of_topics_warns_for_few_documents(cli, texts, tmp_path):
     enough = 50 * TopicModel().n_components
     for n_docs, is_noted in ((enough - 1, True), (enough, False), (enough + 1, False)):
         (tmp_path / "t.txt").write_text("\n".join((texts * enough)[:n_docs]))
-        done = cli("fit", "t.txt", "--preset", "fast", "-o", "m.opelda")
+        done = cli("fit", "t.txt", "--preset", "fast", "--passes", 1, "-o", "m.opelda")
         assert ("many topics for so few documents" in done.err) == is_noted, n_docs
 
 
