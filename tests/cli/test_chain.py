@@ -1,4 +1,4 @@
-"""From a file of texts to topics, mixtures and scores, one command each."""
+"""From a file of texts to topics, mixtures and scores: one command each."""
 
 import json
 import re
@@ -15,11 +15,11 @@ import opelda
 FACTS = ["document", "tokens", "unknown_tokens", "loss"]
 
 
-def test_fit_says_what_was_done_and_saves_the_model(cli, corpus_file, texts):
+def test_fit_prints_a_summary_and_saves_the_model(cli, corpus_file, texts):
     done = cli("fit", corpus_file, "-k", 3, "-o", "m.opelda")
     assert done.code == 0
     assert "documents   240" in done.out
-    assert "21 (2,880 tokens)" in done.out  # stop words of English are left out
+    assert "21 (2,880 tokens)" in done.out  # without English stop words
     assert "saved as m.opelda" in done.err
     for command in ("topics", "report", "transform"):
         assert f"`opelda {command} m.opelda" in done.err
@@ -30,32 +30,32 @@ def test_fit_says_what_was_done_and_saves_the_model(cli, corpus_file, texts):
     ]
 
 
-def test_what_fit_says_comes_next_can_be_typed(cli, tmp_path, texts):
+def test_commands_suggested_by_fit_run(cli, tmp_path, texts):
     rows = [f"{number};Nothing here;{text}" for number, text in enumerate(texts)]
     (tmp_path / "my texts.csv").write_text("id;title;said\n" + "\n".join(rows))
     done = cli("fit", "my texts.csv", "-t", "said", "-f", "csv", "-k", 3)
     assert done.code == 0
-    said = re.findall(r"`opelda (.*?)`", done.err)
-    assert [line.split()[0] for line in said] == ["topics", "report", "transform"]
-    for line in said:
+    output = re.findall(r"`opelda (.*?)`", done.err)
+    assert [line.split()[0] for line in output] == ["topics", "report", "transform"]
+    for line in output:
         assert cli(*shlex.split(line)).code == 0, line
     assert len(pl.read_parquet(tmp_path / "theta.parquet")) == len(texts)
 
 
-def test_the_topics_are_those_of_the_texts(cli, model_file, themes):
+def test_topics_match_the_themes(cli, model_file, themes):
     found = json.loads(cli("topics", model_file, "--json", "--words", 7).out)
     sets = {frozenset(entry["word"] for entry in topic["words"]) for topic in found["topics"]}
     assert sets == {frozenset(theme) for theme in themes}
 
 
-def test_the_same_command_gives_the_same_bytes(cli, corpus_file, tmp_path):
+def test_same_command_gives_identical_bytes(cli, corpus_file, tmp_path):
     for name in ("a", "b"):
         assert cli("fit", corpus_file, "-k", 3, "-o", name, "-q").code == 0
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
 def test_options_reach_the_tokenizer(cli, tmp_path):
-    pytest.importorskip("snowballstemmer")  # of an extra, which an installed wheel may be without
+    pytest.importorskip("snowballstemmer")  # an optional dependency
     (tmp_path / "t.txt").write_text("Running RUNNERS run far away\n" * 60)
     (tmp_path / "stop.txt").write_text("far\n")
     bounds = ("--min-df", "1", "--max-df", "100%")
@@ -80,15 +80,15 @@ def test_fit_reads_several_files_and_standard_input(cli, corpus_file, texts):
     assert piped["documents"] == 240
 
 
-def test_a_held_out_score(cli, corpus_file):
+def test_fit_reports_a_held_out_score(cli, corpus_file):
     done = cli("fit", corpus_file, "-k", 3, "--valid", corpus_file)
     assert "held-out" in done.out
     score = json.loads(cli("fit", corpus_file, "-k", 3, "--valid", corpus_file, "--json").out)
-    # between blind guessing and knowing the theme of every text
+    # between a uniform guess and the known theme of every text
     assert np.log(1 / 21) < score["held_out_score"] < np.log(1 / 7) + 0.01
 
 
-def test_continuing_goes_on_with_the_same_words(cli, corpus_file, model_file, tmp_path):
+def test_continued_fit_keeps_the_vocabulary(cli, corpus_file, model_file, tmp_path):
     before = opelda.load(model_file)
     (tmp_path / "more.txt").write_text("star galaxy unheard\n" * 70)
     done = cli("fit", "more.txt", "--continue", model_file, "-o", "more.opelda")
@@ -122,7 +122,7 @@ def test_transform_writes_what_the_model_infers(cli, corpus_file, model_file, te
 
 
 @pytest.mark.parametrize("name", ["t.parquet", "t.csv", "t.jsonl", "t.npz"])
-def test_sparse_mixtures_keep_what_matters(cli, corpus_file, model_file, texts, name):
+def test_sparse_mixtures_keep_weights_above_the_minimum(cli, corpus_file, model_file, texts, name):
     options = ("--sparse", "--min-weight", 0.2)
     assert cli("transform", model_file, corpus_file, "-o", name, *options).code == 0
     theta = opelda.load(model_file).transform(texts)
@@ -139,7 +139,7 @@ def test_sparse_mixtures_keep_what_matters(cli, corpus_file, model_file, texts, 
     assert np.allclose(found, np.where(keep, theta, 0), atol=1e-6)
 
 
-def test_a_documents_heaviest_topic_always_stays(cli, corpus_file, model_file, texts):
+def test_sparse_mixtures_keep_the_heaviest_topic(cli, corpus_file, model_file, texts):
     options = ("--sparse", "--min-weight", 1.0)
     assert cli("transform", model_file, corpus_file, "-o", "t.parquet", *options).code == 0
     found = pl.read_parquet("t.parquet")
@@ -149,7 +149,7 @@ def test_a_documents_heaviest_topic_always_stays(cli, corpus_file, model_file, t
     assert np.allclose(found["weight"], theta.max(axis=1))
 
 
-def test_names_and_unknown_words_come_along(cli, model_file, tmp_path):
+def test_transform_writes_names_and_unknown_words(cli, model_file, tmp_path):
     lines = [
         {"id": "first", "text": "star galaxy unheard"},
         {"id": "second", "text": ""},
@@ -165,7 +165,7 @@ def test_names_and_unknown_words_come_along(cli, model_file, tmp_path):
     assert done.err == ""
 
 
-def test_blocks_do_not_show(cli, corpus_file, model_file, monkeypatch):
+def test_block_size_does_not_change_the_output(cli, corpus_file, model_file, monkeypatch):
     assert cli("transform", model_file, corpus_file, "-o", "whole.parquet").code == 0
     monkeypatch.setattr("opelda.cli._inputs.BLOCK", 7)
     for name in ("parts.parquet", "parts.csv", "parts.npz"):
@@ -179,7 +179,7 @@ def test_blocks_do_not_show(cli, corpus_file, model_file, monkeypatch):
     assert np.array_equal(sparse.load_npz("s.npz").toarray(), np.load("parts.npz")["theta"])
 
 
-def test_evaluate_agrees_with_the_metrics(cli, corpus_file, model_file, texts):
+def test_evaluate_matches_the_metrics(cli, corpus_file, model_file, texts):
     from opelda.metrics import coherence as npmi
     from opelda.metrics import topic_diversity
 
@@ -209,7 +209,7 @@ def test_evaluate_agrees_with_the_metrics(cli, corpus_file, model_file, texts):
     )
 
 
-def test_evaluate_says_that_few_documents_have_another_coherence(cli, tmp_path):
+def test_evaluate_flags_coherence_on_few_documents(cli, tmp_path):
     rng = np.random.default_rng(0)
     words = [[f"{name}{n}" for n in range(10)] for name in ("tea", "sea")]
     texts = [" ".join(rng.choice(words[i % 2], 6)) for i in range(2000)]
@@ -232,7 +232,7 @@ def test_evaluate_says_that_few_documents_have_another_coherence(cli, tmp_path):
     assert "not compare" not in cli("evaluate", tmp_path / "m.opelda", tmp_path / "all.txt").out
 
 
-def test_an_accuracy_that_is_asked_is_kept(cli, corpus_file, model_file):
+def test_requested_accuracy_is_met(cli, corpus_file, model_file):
     asked = ("--max-loss", 0.001)
     assert cli("transform", model_file, corpus_file, "-o", "t.parquet", *asked).code == 0
     assert (_frame("t.parquet")["loss"] <= 0.001).all()
@@ -240,7 +240,7 @@ def test_an_accuracy_that_is_asked_is_kept(cli, corpus_file, model_file):
     assert found["share_within"] == {"0.01": 1.0, "0.1": 1.0, "1": 1.0}
     told = cli("evaluate", model_file, corpus_file, *asked)
     assert "100.0% within 0.01" in told.out
-    # the score is that of these mixtures
+    # the score uses the certified mixtures
     plain = json.loads(cli("evaluate", model_file, corpus_file, "--json").out)
     assert found["log_predictive_probability"] != plain["log_predictive_probability"]
     refused = cli("transform", model_file, corpus_file, "--max-loss", 0)
@@ -248,7 +248,7 @@ def test_an_accuracy_that_is_asked_is_kept(cli, corpus_file, model_file):
     assert "--max-loss must be a number from 1e-09" in refused.err
 
 
-def test_exact_mixtures_are_held_as_they_are(cli, corpus_file, model_file, texts):
+def test_exact_sparse_mixtures_are_written_unchanged(cli, corpus_file, model_file, texts):
     options = ("--sparse", "--transform-method", "exact")
     assert cli("transform", model_file, corpus_file, "-o", "e.npz", *options).code == 0
     model = opelda.load(model_file).set_params(transform_method="exact", sparse_output=True)
@@ -260,7 +260,7 @@ def test_exact_mixtures_are_held_as_they_are(cli, corpus_file, model_file, texts
     assert np.array_equal(found.toarray(), expected.toarray())
 
 
-def test_what_cannot_be_proved_is_named(cli, model_file, tmp_path):
+def test_unproved_documents_are_counted(cli, model_file, tmp_path):
     words = opelda.load(model_file).vocabulary_.words[:8]
     rows = [[3, 2, 1, 0, 0, 1, 2, 4], [5e12, 1e12, 2e12, 0, 7e12, 0, 1, 9e12]]
     (tmp_path / "vocab.txt").write_text("\n".join(words))

@@ -1,4 +1,4 @@
-"""The abstracts that opelda brings along, and their licence."""
+"""The abstracts shipped with opelda, and their license."""
 
 import lzma
 import re
@@ -20,7 +20,7 @@ def papers():
     return pl.read_ndjson(lzma.decompress(ABSTRACTS.read_bytes()))
 
 
-def test_records_are_whole_and_each_is_another(papers):
+def test_records_are_complete_and_distinct(papers):
     assert papers.columns == ["id", "date", "category", "title", "text"]
     assert len(papers) == 4_000
     for name in ("id", "title", "text"):
@@ -32,24 +32,24 @@ def test_records_are_whole_and_each_is_another(papers):
     assert all(re.fullmatch(r"\d{4}\.\d{4,5}|[a-z-]+/\d{7}", name) for name in papers["id"])
 
 
-def test_fields_are_even_and_years_and_order_are_spread(papers):
+def test_fields_are_balanced_and_order_is_random(papers):
     assert set(Counter(papers["category"]).values()) == {400}
     years = Counter(date.fromisoformat(day).year for day in papers["date"])
     assert set(years) == set(range(1993, 2020))
     assert max(years.values()) < 300
-    # as in any random order: a tenth of the papers is like all of them
+    # in random order, the first tenth resembles all papers
     first = Counter(papers["category"].head(400)).values()
     assert len(first) == 10
     assert 20 <= min(first) <= max(first) <= 60
 
 
-def test_file_is_small_and_says_its_licence():
+def test_file_is_small_and_has_a_license():
     assert ABSTRACTS.stat().st_size < 1.5e6
     assert "CC0 1.0" in LICENCE
     assert ABSTRACTS.name in LICENCE
 
 
-def test_whatever_takes_a_source_takes_it(papers, tmp_path):
+def test_abstracts_are_accepted_as_a_source(papers, tmp_path):
     corpus = read(ABSTRACTS, metadata="auto")
     assert corpus.names == papers["title"].to_list()
     assert corpus.metadata.to_dict(as_series=False) == papers["date", "category"].to_dict(

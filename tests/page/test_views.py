@@ -1,4 +1,4 @@
-"""Every view of the report shows what the model says, by mouse and by keys."""
+"""Every view of the report shows the model, by mouse and by keyboard."""
 
 import re
 
@@ -12,7 +12,7 @@ def words_shown(page):
     return page.locator("svg.words g.word a text").all_text_contents()
 
 
-def test_overview_says_what_was_learned(open_page, report):
+def test_overview_summarizes_the_model(open_page, report):
     page = open_page(report.url)
     assert page.title() == "Small news"
     assert "6 topics over" in page.inner_text(".lede")
@@ -25,7 +25,7 @@ def test_overview_says_what_was_learned(open_page, report):
     assert "Every document and every topic." in page.inner_text(".held")
 
 
-def test_topics_have_the_models_numbers_and_words(open_page, report):
+def test_topics_have_the_numbers_and_words_of_the_model(open_page, report):
     page = open_page(report.url)
     for topic, words in enumerate(report.model.top_words(8)):
         show(page, f"#/topic/{topic}")
@@ -71,7 +71,7 @@ def test_map_selects_by_mouse_and_keys(open_page, report):
     assert f"#/topic/{last}" in page.url
 
 
-def test_hovering_shows_words_and_leaves_the_choice(open_page, report):
+def test_hovering_shows_words_and_keeps_the_selection(open_page, report):
     page = open_page(report.url)
     heading = page.locator(".selected-topic .eyebrow")
     before = heading.inner_text()
@@ -102,7 +102,7 @@ def test_slider_ranks_words_by_relevance(open_page, report):
     assert page.input_value("input[type=range]") == "1"
 
 
-def test_label_is_changed_and_taken_away(open_page, report):
+def test_label_is_changed_and_removed(open_page, report):
     page = open_page(f"{report.url}#/topic/1")
     page.click("text=Rename")
     page.fill(".rename input", "it's $(mine)")
@@ -143,7 +143,7 @@ def test_documents_are_found_and_opened(open_page, report):
     ]
     assert set(found) <= set(known)
     shares = [theta[report.names.index(name), 3] for name in found]
-    assert (np.diff(shares) <= 1e-4).all()  # shares are kept in steps of 1/65535
+    assert (np.diff(shares) <= 1e-4).all()  # shares are stored in steps of 1/65535
     page.fill("#q", "jury")
     page.wait_for_function(
         "() => document.querySelector('[role=status]').textContent.includes(' of ')"
@@ -158,7 +158,7 @@ def test_documents_are_found_and_opened(open_page, report):
     assert page.locator(".text .of").count() > 10
 
 
-def test_words_of_one_topic_are_shown_alone(open_page, report):
+def test_words_of_one_topic_are_highlighted(open_page, report):
     page = open_page(f"{report.url}#/document/5")
     chip = page.locator(".legend .chip").first
     chip.click()
@@ -169,7 +169,7 @@ def test_words_of_one_topic_are_shown_alone(open_page, report):
     assert "numbered" in page.get_attribute(".text", "class")
 
 
-def test_word_is_in_its_topics(open_page, report):
+def test_word_view_lists_its_topics(open_page, report):
     page = open_page(f"{report.url}#/word/court")
     best = int(report.model.components_[:, list(report.model.vocabulary_).index("court")].argmax())
     assert f"are in topic {best}" in page.inner_text(".lede")
@@ -177,7 +177,7 @@ def test_word_is_in_its_topics(open_page, report):
     assert "no word" in page.inner_text(".lede")
 
 
-def test_two_models_are_matched(open_page, report):
+def test_comparison_matches_two_models(open_page, report):
     page = open_page(f"{report.url}#/compare")
     assert page.locator(".pairs li").count() == 5
     assert page.locator(".card .side").count() == 1
@@ -218,12 +218,12 @@ def test_help_theme_and_turning_keys_off(open_page, report):
 @pytest.mark.parametrize(
     "address", ["#/topic/99", "#/topic/x", "#/document/9999", "#/nowhere", "#/word/%", "#/live"]
 )
-def test_nothing_there_is_a_sentence(open_page, report, address):
+def test_unknown_addresses_show_a_message(open_page, report, address):
     page = open_page(f"{report.url}{address}")
     assert page.inner_text(".lede").endswith(".")
 
 
-def test_going_back_returns_to_the_place(open_page, report):
+def test_back_restores_the_scroll_position(open_page, report):
     page = open_page(f"{report.url}#/documents")
     page.evaluate("scrollTo(0, 900)")
     page.locator(".documents .name").nth(15).click()
@@ -253,7 +253,7 @@ def test_charts_lead_to_their_documents(open_page, report):
     assert page.inner_text("[role=status]") == f"0 documents of {len(report.names)}"
 
 
-def test_search_says_where_nothing_is_found(open_page, report):
+def test_search_reports_no_results(open_page, report):
     page = open_page(report.url)
     page.keyboard.press("/")
     page.keyboard.type("zzzzqq")
