@@ -1,5 +1,6 @@
 """Every view of the report shows the model, by mouse and by keyboard."""
 
+import math
 import re
 
 import numpy as np
@@ -18,7 +19,7 @@ def test_overview_summarizes_the_model(open_page, report):
     assert "6 topics over" in page.inner_text(".lede")
     assert "400 documents" in page.inner_text(".lede")
     tiles = page.inner_text(".tiles")
-    assert f"{abs(report.model.score(report.texts)):.2f}" in tiles
+    assert f"1 in {round(math.exp(-report.model.score(report.texts)))}\n" in tiles
     for name in ("The guarantee", "Learning", "Coherence of topics"):
         assert figure(page, name).locator("svg").count() == 1
     assert "2,000 of" not in page.inner_text("main")
