@@ -29,6 +29,7 @@ from opelda.inference import (
     Exact,
 )
 from opelda.inference._method import Document
+from tests.cases import cases
 
 from .made import (
     SEEDS,
@@ -145,7 +146,7 @@ def test_weights_and_their_topics_give_equal_mixtures(tested, engine, method):
     assert same_bytes(found, engine.infer(weights, documents, task))  # asked again
 
 
-@every_method
+@cases("method", KERNELS + PLAIN + OTHER_STEPS)
 def test_empty_documents_get_the_prior_mean(engine, method):
     X, beta, alpha = made(4)
     X = sparse.vstack([X[:2] * 0, X[2:5], X[:1] * 0], format="csr")

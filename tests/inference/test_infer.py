@@ -7,6 +7,7 @@ from sklearn.base import clone
 
 from opelda.engines import CPUEngine
 from opelda.inference import METHODS, OPE, TLI, Topics, infer
+from tests.cases import cases
 
 # these corpora are not what TLI is made for, and it says so
 pytestmark = pytest.mark.filterwarnings("ignore::opelda.inference.TLIWarning")
@@ -61,7 +62,7 @@ def test_empty_documents_get_the_prior_mean(method, alpha):
     check(infer(np.zeros((0, 40)), TOPICS, method=method), 0, 6)
 
 
-@every_method
+@cases("method", sorted(METHODS))
 def test_one_word(method):
     X = np.zeros((1, 40))
     X[0, 7] = 1
@@ -98,7 +99,7 @@ def test_million_token_documents(method):
     check(infer(X, TOPICS, method=METHODS[method](**fast), random_state=0), 2, 6)
 
 
-@every_method
+@cases("method", sorted(METHODS))
 def test_one_topic(method):
     result = infer(COUNTS[:3], TOPICS[:1], method=method, random_state=0)
     check(result, 3, 1)
