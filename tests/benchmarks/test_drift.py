@@ -42,7 +42,7 @@ def test_seeds_determine_the_orders(titles):
     assert orders[0] == orders[1] != orders[2]
 
 
-def test_too_few_titles_are_refused(titles):
+def test_too_few_titles_are_rejected(titles):
     for change in (replace(CHANGE, share=1.0, stretches=((0, 400),)), themes.Change(1300)):
         with pytest.raises(SystemExit, match="titles of its theme"):
             themes.ordered(change, *titles, 0, n_held=50)

@@ -158,7 +158,7 @@ def test_bad_shares_are_rejected(share):
         split_tokens([[2, 2]], held_out=share)
 
 
-def test_too_many_tokens_are_refused():
+def test_too_many_tokens_are_rejected():
     with pytest.raises(InputError, match="Document 1 has 20000000 tokens"):
         split_tokens([[1, 1], [1e7, 1e7]])
 
