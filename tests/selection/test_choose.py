@@ -127,9 +127,11 @@ def test_best_quality_among_predictive_numbers_is_chosen(measured):
     chosen = next(row for row in rows if row.n_topics == found.n_topics)
     assert chosen in allowed
     assert chosen.quality == max(row.quality for row in allowed) or chosen is rows[limit]
-    assert found.advice.startswith(f"Take {chosen.n_topics}")
-    assert found.advice.count(". ") == 0
-    assert ("tried, so try" in found.advice) == (chosen in (rows[0], rows[-1]))
+    assert found.advice.startswith(f"Recommended: {chosen.n_topics} topics")
+    assert found.advice.endswith(".")
+    assert ("number tried: try" in found.advice) == (chosen in (rows[0], rows[-1]))
+    unknown = found.n_predictive == rows[-1].n_topics  # whether more topics would predict better
+    assert not (unknown and "do not improve" in found.advice)
 
 
 def test_advice_states_its_reasons():
@@ -138,18 +140,23 @@ def test_advice_states_its_reasons():
     numbers, quality = (5, 10, 20, 40), (0.1, 0.3, 0.2, 0.1)
     rises = Choice.of([fits(*each) for each in zip(numbers, rising, quality, strict=True)])
     assert rises.n_topics == 10
-    assert "quality 0.30, next 0.20 with 20" in rises.advice
-    assert "predicted better up to 40, the most tried" in rises.advice
+    assert rises.advice == (
+        "Recommended: 10 topics (quality 0.30; next: 20 topics, 0.20). Prediction still improves "
+        "up to 40, the largest number tried; it usually does with more topics."
+    )
     stops = Choice.of(
         [fits(*each) for each in zip(numbers, [rising[0], *[rising[1]] * 3], quality, strict=True)]
     )
     assert stops.n_topics == stops.n_predictive == 10
-    assert "more do not predict held-out words better" in stops.advice
+    assert stops.advice.endswith(" More topics do not improve prediction.")
     near = [fits(5, rising[0], 0.29), fits(10, rising[1], 0.3), fits(20, rising[2], 0.2)]
-    assert "about as good: 5" in Choice.of(near).advice
+    assert "(quality 0.30; similar: 5)" in Choice.of(near).advice
     none = Choice.of([fits(5, rising[0], -0.1), fits(10, rising[0], -0.1)])
-    assert "or none" in none.advice
-    assert "Only 5 topics" in Choice.of(near[:1]).advice
+    assert none.advice == (
+        "Recommended: 5 topics, or none: no number tried has coherent and stable topics. More "
+        "topics do not improve prediction. 5 is the smallest number tried: try 2 too."
+    )
+    assert "Only 5 topics were tried" in Choice.of(near[:1]).advice
 
 
 def test_choice_has_repr_html_and_plot():

@@ -31,8 +31,8 @@ PANELS = {
 class Choice:
     """Numbers of topics compared: a `table` of rows, and a recommendation.
 
-    `n_topics` is the recommended number, `advice` a sentence with the reasons; `n_predictive` is
-    the smallest number that predicts held-out words as well as the best, within a standard error.
+    `n_topics` is the recommended number, `advice` a text with the reasons; `n_predictive` is the
+    smallest number that predicts held-out words as well as the best, within a standard error.
     """
 
     table: Table[ChoiceRow]
@@ -93,34 +93,36 @@ class Choice:
 def _advice(rows: Sequence[ChoiceRow], chosen: int, limit: int) -> str:
     number, quality, last = rows[chosen].n_topics, rows[chosen].quality, len(rows) - 1
     if last == 0:
-        return f"Only {number:,} topics were tried, which says nothing of other numbers."
+        return f"Only {_topics(number)} were tried. Try other numbers to compare."
+    said = f"Recommended: {_topics(number)}"
     if quality <= 0:
-        said = (
-            f"Take {number:,} topics, or none: with no number tried do topics cohere and come "
-            "again, and more do not predict held-out words better"
-        )
+        said += ", or none: no number tried has coherent and stable topics."
     else:
-        said = f"Take {number:,} topics: of the numbers tried they cohere and come again most"
         others = [row for row in rows[: limit + 1] if row is not rows[chosen]]
-        alike = [f"{row.n_topics:,}" for row in others if row.quality >= 0.95 * quality]
+        alike = [row.n_topics for row in others if row.quality >= 0.95 * quality]
+        said += f" (quality {quality:.2f}"
         if alike:
-            said += f" (quality {quality:.2f}; about as good: {', '.join(alike)})"
+            said += f"; similar: {', '.join(f'{each:,}' for each in alike)}"
         elif others:
             second = max(others, key=lambda row: row.quality)
-            said += f" (quality {quality:.2f}, next {second.quality:.2f}"
-            said += f" with {second.n_topics:,})"
-        if limit == chosen:
-            said += ", and more do not predict held-out words better"
-        else:
-            most = ", the most tried" if limit == last else ""
-            said += (
-                f"; held-out words are predicted better up to {rows[limit].n_topics:,}{most}, as "
-                "they nearly always are by more topics"
-            )
+            said += f"; next: {_topics(second.n_topics)}, {second.quality:.2f}"
+        said += ")."
+    if limit > chosen:
+        most = ", the largest number tried" if limit == last else ""
+        said += (
+            f" Prediction still improves up to {rows[limit].n_topics:,}{most}; it usually does "
+            "with more topics."
+        )
+    elif limit < last:
+        said += " More topics do not improve prediction."
     if chosen in (0, last):
-        which, more = ("most", 2 * number) if chosen else ("fewest", max(number // 2, 1))
-        said += f"; {number:,} is the {which} tried, so try {more:,} as well"
-    return said + "."
+        which, more = ("largest", 2 * number) if chosen else ("smallest", max(number // 2, 1))
+        said += f" {number:,} is the {which} number tried: try {more:,} too."
+    return said
+
+
+def _topics(number: int) -> str:
+    return f"{number:,} topic{'s' * (number != 1)}"
 
 
 def choose_n_topics(
@@ -162,8 +164,8 @@ def choose_n_topics(
     >>> from opelda.corpus import generate
     >>> X = generate(600, n_words=200, n_topics=5, random_state=0).X
     >>> found = choose_n_topics(X, [2, 5, 10], model=TopicModel(preset="fast", random_state=0))
-    >>> found.advice[:13], found.table[1].n_topics, found.table.to_polars().shape
-    ('Take 5 topics', 5, (3, 9))
+    >>> found.advice[:21], found.table[1].n_topics, found.table.to_polars().shape
+    ('Recommended: 5 topics', 5, (3, 9))
     """
     template, n_runs, drawn = resolved(model, n_runs, random_state, n_jobs)
     numbers = None if n_topics is None else as_numbers(n_topics)
