@@ -1,4 +1,4 @@
-"""Pictures of the report page: every view, light and dark, on a desktop and on a phone.
+"""Pictures of the report page: every view, light on a desktop and dark on a phone.
 
     python docs/report_pictures.py --data DIR   (needs Chromium and the package playwright)
 
@@ -33,14 +33,16 @@ VIEWS = {
     "paste": "#/paste",
     "compare": "#/compare",
 }
-SCREENS = {"desktop": (1280, 800, 0.75), "phone": (390, 800, 0.75)}
+SCREENS = {"light": (1280, 800, 0.75), "dark": (390, 800, 0.75)}  # a desktop and a phone
 GAP = 12
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, required=True)
-    source = parser.parse_args().data / "arxiv" / "abstracts-250k.parquet"
+    parser.add_argument("--views", nargs="+", default=[*VIEWS, "live"], choices=[*VIEWS, "live"])
+    given = parser.parse_args()
+    source = given.data / "arxiv" / "abstracts-250k.parquet"
     corpus = read(source, limit=20_000)
     model, other = (TopicModel(k, random_state=0).fit(corpus) for k in (60, 40))
     topic = int(model.components_[:, list(model.vocabulary_).index("galaxy")].argmax())
@@ -52,10 +54,12 @@ def main() -> None:
         print(f"{page.stat().st_size / 1e6:.1f} MB")
         chromium = os.environ.get("CHROMIUM") or shutil.which("chromium")
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        for name, address in VIEWS.items():
-            save(browser, name, page.as_uri() + address.format(topic=topic))
-        with learned(source) as url:
-            save(browser, "live", url)
+        for name in given.views:
+            if name == "live":
+                with learned(source) as url:
+                    save(browser, name, url)
+            else:
+                save(browser, name, page.as_uri() + VIEWS[name].format(topic=topic))
         browser.close()
 
 
@@ -74,15 +78,15 @@ def learned(source):
 
 def save(browser, name, url):
     """Write a view as it looks on every screen."""
-    shots = [shot(browser, url, s, c) for s in SCREENS for c in ("light", "dark")]
+    shots = [shot(browser, url, scheme) for scheme in SCREENS]
     path = FIGURES / f"report-{name}.png"
     beside(shots).quantize(256, dither=Image.Dither.NONE).save(path, optimize=True)
     print(path.name, f"{path.stat().st_size / 1e3:.0f} kB")
 
 
-def shot(browser, url, screen, scheme):
+def shot(browser, url, scheme):
     """Return a picture of a view."""
-    width, height, scale = SCREENS[screen]
+    width, height, scale = SCREENS[scheme]
     context = browser.new_context(
         viewport={"width": width, "height": height}, device_scale_factor=scale,
         color_scheme=scheme, reduced_motion="reduce",
