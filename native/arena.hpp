@@ -20,7 +20,7 @@ public:
     // `allocate` asks for every array it needs. It is called twice: to measure, and with memory.
     template <class Allocate> explicit Arena(const Allocate& allocate) {
         allocate(*this);
-        // (read at random, small pages would be looked up more often than the processor remembers)
+        // (huge pages: with small pages, random reads miss the TLB)
         const size_t unit = used_ < kHuge ? 64 : kHuge, bytes = (size_t(used_) / unit + 1) * unit;
         block_ = static_cast<char*>(std::aligned_alloc(unit, bytes));
         if (!block_) opelda::out_of_memory();

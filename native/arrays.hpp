@@ -23,17 +23,15 @@ template <class A> auto* pointer(const std::optional<A>& array) {
     return array ? array->data() : nullptr;
 }
 
-// Lets other Python threads run meanwhile, where the work is long enough: one document takes less
-// time than waking up a thread that waits for the interpreter, and many requests served by many
-// threads would wait for each other twice as often.
+// Releases the interpreter if the work takes long enough. For a single document, waking a thread
+// that waits for the interpreter takes longer than the work.
 //
-// A signal that arrives meanwhile is handled within some 50 ms, and what its handler raises ends
-// the call (threads.hpp); so does what the thread's own check raises (`watched`). Whoever holds a
-// lock that others wait for with the interpreter in hand, or must not stop half way, takes
-// nb::gil_scoped_release.
+// A signal is handled within about 50 ms; an exception from its handler or from the thread's own
+// check (`watched`) ends the call (threads.hpp). Use nb::gil_scoped_release in code that holds a
+// lock or must not stop half way.
 class Released {
 public:
-    static inline thread_local PyObject* own_check = nullptr;  // a callable, or none
+    static inline thread_local PyObject* own_check = nullptr;  // a callable or null
 
     explicit Released(int64_t work = kWorthReleasing) {
         if (work < kWorthReleasing) return;
@@ -55,7 +53,7 @@ private:
     std::optional<opelda::Watch> watch_;
 };
 
-// A new array of n numbers for Python to keep; `data` is where to fill it.
+// Returns a new NumPy array of n numbers; `data` points to its memory.
 template <class T> nb::ndarray<nb::numpy, T, nb::ndim<1>> numpy_array(size_t n, T** data) {
     *data = new T[n ? n : 1];
     nb::capsule owner(*data, [](void* p) noexcept { delete[] static_cast<T*>(p); });

@@ -1,12 +1,12 @@
-// The limit that inference is measured against.
+// The memory bandwidth that limits inference.
 #pragma once
 
 #include "document.hpp"
 
 namespace OPELDA_ISA {
 
-// Reads every topic weight of a document's words once and does nothing else, plainly or with the
-// rows of later words fetched `ahead`.
+// Only reads every topic weight of a document's words once, optionally with the rows of later words
+// fetched `ahead`.
 inline float read_rows(const Problem& p, int64_t begin, int64_t end, int64_t ahead) {
     vf total[4] = {};
     for (int64_t at = p.indptr[begin]; at < p.indptr[end]; ++at) {

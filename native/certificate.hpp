@@ -11,12 +11,12 @@ namespace OPELDA_ISA {
 
 using opelda::Outputs;
 
-// Probabilities below this count as this: a mixture that gives a word no chance at all still has a
+// Smaller probabilities count as this value: a mixture that gives a word probability 0 still has a
 // finite certificate.
 constexpr double kTiny = 1e-30;
 
-// The same in double precision, whose bounds are promises: less than any product of a share and a
-// weight, and d_j divided by it is still finite.
+// The same in double precision, where bounds must hold: below any product of a share and a weight,
+// and d_j divided by this value is finite.
 constexpr double kImpossible = 1e-280;
 
 // sum_j d_j log x_j; leaves d_j / x_j in `ratio`.
@@ -44,16 +44,16 @@ inline double likelihood_slope(const Document& doc, const double* ratio, int64_t
 
 OPELDA_INLINE double positive(double gap) { return gap > 0 ? gap : 0; }
 
-// The most that any mixture is ahead in log-likelihood where the steepest topic's slope is so much:
-// N log(slope / N) (Jensen), and what rounding may have hidden of it: sums of positive numbers, one
-// for each of n words and m topics, and a few products.
+// Upper bound of the gain in log-likelihood of any mixture, from the largest slope: N log(slope /
+// N) (Jensen), plus the rounding error of sums of positive numbers over n words and m topics and of
+// a few products.
 inline double jensen_loss(const Document& doc, double slope, int64_t n_topics) {
     const double rounding = 0x1p-52 * double(doc.n + n_topics + 16);
     return doc.tokens * std::log1p(positive(slope / doc.tokens * (1 + rounding) - 1));
 }
 
-// Certifies any mixture: every method's results pass through here, except OPE's, whose own kernel
-// does it on the way. Single precision finds the topics that may be the steepest, double decides.
+// Certifies the mixtures of all methods except OPE, whose kernel computes its own certificate.
+// Single precision finds candidates for the largest slope; double precision decides.
 struct Certifier {
     const Problem& p;
     Document doc;
@@ -104,8 +104,8 @@ struct Certifier {
     }
 
 private:
-    // The words' probabilities under the mixture, divided by its sum: floats hardly ever make 1.
-    // Topics without a share, of which exact mixtures have many, are not read. Returns the least.
+    // Computes the words' probabilities under the mixture, divided by its sum because floats rarely
+    // sum to 1. Skips topics without a share. Returns the smallest probability.
     double explain(const float* theta) {
         double whole = 0, rarest = 1;
         int64_t n_shares = 0;
@@ -149,10 +149,10 @@ private:
         return sum(total);
     }
 
-    // max_k of g1'_k and something more, g1'_k known to within `off` of itself beforehand.
+    // max_k of g1'_k + more_k; g1'_k is known with relative error `off`.
     double steepest(double off, const double* more) {
         const double low = doc.tokens * (1 - off), high = doc.tokens * (1 + off);
-        vd least = broadcast(-1e300);  // that the largest has
+        vd least = broadcast(-1e300);  // lower bound of the maximum
         for (int64_t k = 0; k < p.n_topics; k += kDoubles) {
             vd value = low * widen(slope + k) + load(more + k);
             for (int64_t i = p.n_topics - k; i < kDoubles; ++i) value[i] = -1e300;

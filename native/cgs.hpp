@@ -1,9 +1,9 @@
-// Collapsed Gibbs sampling of one document with fixed topics (Griffiths & Steyvers 2004; Mimno et
+// Collapsed Gibbs sampling for a document with fixed topics (Griffiths & Steyvers 2004; Mimno et
 // al. 2012).
 //
-// P(z = k) ~ N_k beta_kj + alpha_k beta_kj: the first part lives on the topics in use, few and
-// listed; the second never changes in a document, so only its sum over topics is kept, and its
-// topics are gone through in the rare draw that lands there.
+// P(z = k) ~ N_k beta_kj + alpha_k beta_kj: the first term covers the few topics in use, kept in a
+// list; the second is constant per document, so only its sum over topics is stored, and a draw that
+// falls into it, which is rare, scans its topics.
 #pragma once
 
 #include "randomness.hpp"
@@ -57,8 +57,8 @@ public:
     }
 
 private:
-    // Every token in turn; in the first sweep each joins those placed before it. A count of 2.5 is
-    // tokens of 1, 1 and 0.5. Returns false where the call is to end.
+    // Visits every token; in the first sweep each token joins the tokens placed before it. A count
+    // of 2.5 is tokens of 1, 1 and 0.5. Returns false if the call must end.
     bool go_through(const Document& doc, bool first) {
         int64_t i = 0;
         for (int64_t j = 0; j < doc.n; ++j) {
@@ -103,7 +103,7 @@ private:
             target -= alpha[k] * row[k];
             if (target < 0) break;
         }
-        // rounding may have left the target beyond the end: then the last topic that has the word
+        // rounding can put the target beyond the end: take the last topic that has the word
         for (k = p.n_topics - 1; found < 0; --k)
             if (row[k] > 0) found = k;
         return int32_t(found);
@@ -121,12 +121,12 @@ private:
     OPELDA_INLINE void enter(int32_t k, double w) {
         sizes[k] += w;
         if (tokens_of[k]++ > 0) return;
-        int64_t at = n_in_use++;  // the list stays sorted, so sums are taken in the order of topics
+        int64_t at = n_in_use++;  // sorted, so that sums are taken in topic order
         for (; at > 0 && in_use[at - 1] > k; --at) in_use[at] = in_use[at - 1];
         in_use[at] = k;
     }
 
-    // The stream of engines/_documents.py (uniforms).
+    // The random stream of engines/_documents.py (uniforms).
     OPELDA_INLINE double uniform() {
         return (double(mix(key + ++drawn * kGolden) >> 40) + 0.5) / 16777216.0;
     }

@@ -1,5 +1,5 @@
-// Invariants that the code relies on, checked in builds with -DOPELDA_CHECKED (make test-asan and
-// test-tsan). A broken one ends the process with the condition and its place.
+// Invariants that are checked in builds with -DOPELDA_CHECKED (make test-asan and test-tsan). A
+// violation aborts the process and reports the condition and its location.
 #pragma once
 
 #ifdef OPELDA_CHECKED

@@ -1,5 +1,5 @@
-// Rows of topic weights as one-byte floats rounded up: a quarter of the memory to read, for bounds
-// (document.hpp reads them). Five bits of exponent below the row's largest weight and three of
+// Rows of topic weights as one-byte floats rounded up, for bounds (read in document.hpp): a quarter
+// of the memory traffic. Five bits of exponent below the row's largest weight and three of
 // mantissa.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace OPELDA_ISA {
 
-// The bytes of kLanes weights scaled to at most 1, each in an integer of its own.
+// The bytes of kLanes weights scaled to at most 1, each in a separate integer.
 OPELDA_INLINE vi coarse_bytes(vf scaled) {
     vi bits;
     std::memcpy(&bits, &scaled, sizeof bits);

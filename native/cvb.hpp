@@ -1,7 +1,7 @@
-// Collapsed variational Bayes for one document with fixed topics (Teh et al. 2007), second order:
+// Collapsed variational Bayes for a document with fixed topics (Teh et al. 2007), second order:
 //     q_jk ~ beta_kj a_k exp(-V_k / (2 a_k^2)),    a_k = alpha_k + E_k,
-// E and V the mean and variance of the other tokens' topic counts. All tokens of a word share one
-// q.
+// E and V are the mean and variance of the topic counts of all tokens except this token. All tokens
+// of a word have the same q.
 #pragma once
 
 #include "solver.hpp"
@@ -41,7 +41,7 @@ public:
             }
             if (largest(change) < settings.tol) break;
         }
-        // what was added and taken away again may have left less than nothing
+        // rounding of additions and subtractions can leave negative values
         for (int64_t k = 0; k < p.stride; k += kDoubles)
             store(mean + k, load(alpha + k) + max(load(mean + k), vd{}));
         normalise(mean, p.n_topics, theta);
@@ -64,7 +64,7 @@ private:
         }
     }
 
-    // Sets kDoubles q of a word, keeps E and V in step and returns the change.
+    // Sets kDoubles q of a word, updates E and V, and returns the change.
     OPELDA_INLINE vd put(float* at, int64_t k, double d, vd value, vd before = vd{}) {
         const vh single = narrow(value < kTiny ? vd{} : value);  // no denormal numbers
         store(at, single);
@@ -75,9 +75,9 @@ private:
         return after - before;
     }
 
-    // Returns how much each q of the word changed.
+    // Returns the change of each q of the word.
     OPELDA_INLINE vd visit(const float* row, double d, float* own) {
-        const double w = d < 1 ? d : 1;  // the token itself, or all there is of it
+        const double w = d < 1 ? d : 1;  // the token itself, or a fraction if the count is below 1
         vd highest = broadcast(-1e300);
         for (int64_t k = 0; k < p.stride; k += kDoubles) {
             const vd before = widen(own + k);
@@ -89,8 +89,7 @@ private:
             store(power + k, h);
             highest = max(highest, b > 0.0 ? h : broadcast(-1e300));
         }
-        const double top =
-            largest(highest);  // only ratios count, and no word loses all its topics to underflow
+        const double top = largest(highest);  // only ratios count; avoids underflow of all topics
         vd acc = {};
         for (int64_t k = 0; k < p.stride; k += kDoubles) {
             const vd h = load(power + k) - top;

@@ -4,9 +4,9 @@
 //     r = (1 - rho_t)^d_j,    rho_t = s / (tau + t)^kappa.
 //
 // With S = N + alpha a visit is  S <- S (r + c beta_j) + (1 - r) alpha,  c = (1 - r) |d| / (beta_j
-// . S). Each needs the one before, so the wait for c sets the speed. Two words share one wait: the
-// second's beta . S after the first visit is put together from products with S before it. In such a
-// chain doubles cost no more than floats.
+// . S). Each visit depends on the visit before, so the latency of c sets the speed. Two words share
+// this latency: beta . S of the second word after the first visit is computed from products with S
+// before that visit. In this chain doubles cost the same as floats.
 #pragma once
 
 #include "solver.hpp"
@@ -51,7 +51,7 @@ public:
         for (int64_t pass = 0; pass < n_passes && !doc.stopped(pass); ++pass) {
             set_rates(doc, pass * doc.n);
             for (int64_t j = 0; j < doc.n; j += 2)
-                visit_two(doc, j);  // what pads an odd end has r = 1
+                visit_two(doc, j);  // padding at an odd end has r = 1
             if (pass < settings.burn_in) continue;
             for (int64_t k = 0; k < p.stride; k += kDoubles)
                 store(total + k, load(total + k) + load(sizes + k));

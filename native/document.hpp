@@ -1,5 +1,5 @@
-// A document as kernels see it: counts and the addresses of its words' rows of topic weights,
-// padded to whole vectors with words that do not count (count 0, probability 1).
+// A document as kernels see it: counts and addresses of the topic-weight rows of all words, padded
+// to whole vectors with words that do not count (count 0, probability 1).
 #pragma once
 
 #include "arena.hpp"
@@ -9,23 +9,23 @@ namespace OPELDA_ISA {
 
 using opelda::Problem;
 
-// How many accumulators fit the registers, of which AVX-512 and 64-bit Arm have 32 and others 16.
+// Accumulators that fit the registers: AVX-512 and 64-bit Arm have 32 registers, the rest 16.
 #if defined(__AVX512F__) || defined(__aarch64__)
 constexpr int kTile = 16;
 #else
 constexpr int kTile = 8;
 #endif
 
-// A coarse byte is five bits of exponent and three of mantissa; in this place they make a float,
-// 2^-96 of the scaled weight. Half of that factor is put back by the words' scales, half here, so
-// that nothing overflows on the way.
+// A coarse byte is five bits of exponent and three of mantissa; in this position the bits form a
+// float, 2^-96 of the scaled weight. The words' scales correct half of that factor, the code here
+// the rest, which prevents overflow.
 constexpr int32_t kCoarseMask = 0x0ff00000;
 constexpr int kCoarseBlock = 16;  // integers of a block of 64 topics
 constexpr float kCoarseUnit = 0x1p48f;
 
-// Weights of a document from which on one iteration takes about a millisecond.
+// From this number of weights, one iteration takes about a millisecond.
 constexpr int64_t kLongDocument = int64_t(1) << 20;
-constexpr int64_t kAskNow = 255;  // the iteration, of 256, in which other documents ask, too
+constexpr int64_t kAskNow = 255;  // in which other documents also ask, of every 256 iterations
 
 OPELDA_INLINE float coarse_value(int32_t byte) {
     const int32_t bits = byte << 20 & kCoarseMask;
@@ -70,13 +70,13 @@ struct Document {
         tokens = sum(total);
     }
 
-    // Whether the call is to end, asked in iteration t: between any two of a long document, and now
-    // and then of others.
+    // Whether the call must end: asked in every iteration of a long document, and in one of 256 of
+    // shorter documents.
     OPELDA_INLINE bool stopped(int64_t t) const {
         return (is_long || t % 256 == kAskNow) && opelda::stopped();
     }
 
-    // The weights of this document's words in one topic.
+    // Copies the weights of this document's words in one topic.
     void column(int64_t topic, float* out) const {
         for (int64_t j = 0; j < n; ++j) out[j] = row[j][topic];
         for (int64_t j = n; j < n_padded; ++j) out[j] = 0;
@@ -95,7 +95,7 @@ OPELDA_INLINE void add_rows_tile(int64_t n, const float* const* rows, const floa
     for (int i = 0; i < Tiles; ++i) store(out + at + i * kLanes, acc[i] * scale);
 }
 
-// The last tile, of as many vectors as are left.
+// The last tile, with the remaining vectors.
 template <int Tiles>
 OPELDA_INLINE void add_rows_rest(int64_t n, const float* const* rows, const float* weight,
                                  int64_t at, int64_t rest, float scale, float* out) {
@@ -103,12 +103,12 @@ OPELDA_INLINE void add_rows_rest(int64_t n, const float* const* rows, const floa
     if constexpr (Tiles > 1) add_rows_rest<Tiles - 1>(n, rows, weight, at, rest, scale, out);
 }
 
-// Rows that are added at once where they are long: each is then read in one go, which is what the
-// processor fetches ahead, and few pages are read from at a time.
+// Number of rows added at once for long rows: each row is read sequentially, which suits hardware
+// prefetching, and few pages are read at a time.
 constexpr int kAlong = 8;
-constexpr int64_t kLongRow = 64;  // from here on, and for more words than a few
+constexpr int64_t kLongRow = 64;  // minimum row length, for documents of enough words
 
-// out += sum_j weight_j row_j of Rows rows; instead of out it is 0 if they are the first.
+// out += sum_j weight_j row_j for Rows rows; the first rows start from 0 instead of out.
 template <int Rows>
 OPELDA_INLINE void add_along(const float* const* rows, const float* weight, int64_t stride,
                              bool first, float* out) {
@@ -179,7 +179,7 @@ inline void add_coarse(int64_t n, const int32_t* const* rows, const float* weigh
     for (; at < stride; at += kLanes) add_coarse_tile<1>(n, rows, weight, at, scale, out);
 }
 
-// Fetches the rows of a later document, a few at a time while an earlier one is being worked on.
+// Fetches the rows of a later document gradually while an earlier document is processed.
 class Prefetcher {
 public:
     explicit Prefetcher(const Problem& p)
@@ -187,7 +187,7 @@ public:
           table_(p.coarse ? reinterpret_cast<const char*>(p.coarse)
                           : reinterpret_cast<const char*>(p.rows)),
           bytes_(4 * (p.coarse ? p.coarse_stride : p.stride)) {}
-    // Aims at a document that is to be fetched in so many turns.
+    // Selects the next document, to be fetched in `turns` steps.
     void aim(int64_t index, int64_t last, int64_t turns) {
         next_ = index < last ? p.words + p.indptr[index] : nullptr;
         end_ = index < last ? p.words + p.indptr[index + 1] : nullptr;

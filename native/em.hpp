@@ -1,13 +1,13 @@
 // EM for the mixture's posterior mean on the topics that explain most of a document
 // (inference/em.py).
 //
-// One step from the prior's mean over all topics says which they are; their weights are then
-// gathered side by side, a column per topic, and the other steps run on those alone. The words'
-// probabilities are, times tokens + sum_k alpha_k,
+// One step from the prior's mean over all topics selects these topics; their weights are then
+// gathered side by side, a column per topic, and further steps use only these columns. Times tokens
+// + sum_k alpha_k, the words' probabilities are
 //     x_j = sum_k alpha_k beta_kj + sum_(kept) n_k beta_kj,  n_k <- (n_k + alpha_k) sum_j d_j
 //     beta_kj / x_j,
-// the n_k made to sum to the tokens again. All in parts of the tokens: counts of any size stay
-// within the range of floats.
+// with the n_k rescaled to sum to the tokens. All values are fractions of the tokens, so counts of
+// any size stay within the range of floats.
 #pragma once
 
 #include "certificate.hpp"
@@ -48,7 +48,7 @@ public:
         for (int64_t i = 0; i < width; ++i) share[i] = prior[i] = 0;
     }
 
-    // Returns whether the document has words; else the caller fills in the prior's mean.
+    // Returns whether the document has words; if not, the caller sets the prior's mean.
     bool solve(int64_t index, int64_t last) {
         doc.open(p, index);
         if (doc.n == 0) return false;
@@ -81,7 +81,7 @@ private:
         return float(doc.tokens / (doc.tokens + total_alpha) / all_shares());
     }
 
-    // The words' parts of the document and of its first x, and how much each topic explains from
+    // Computes the words' fractions of the document, the first x, and the weight of each topic from
     // the prior's mean.
     void open(int64_t index) {
         const int32_t* words = p.words + p.indptr[index];
@@ -102,7 +102,7 @@ private:
 
     void gather() {
         choose_largest(score, p.n_topics, p.stride, n_kept, topic);
-        for (int64_t i = n_kept; i < width; ++i) topic[i] = 0;  // a column that has no share
+        for (int64_t i = n_kept; i < width; ++i) topic[i] = 0;  // a column without a share
         const int64_t length = doc.n_padded;
         for (int64_t j = 0; j < doc.n; ++j) {
             const float* row = doc.row[j];
@@ -119,8 +119,8 @@ private:
         }
     }
 
-    // Shares stay as they come, `whole` in all, and x is scaled by `whole` instead: that saves a
-    // division on the critical path.
+    // Shares are not normalised: they sum to `whole`, and x is scaled by `whole` instead, which
+    // saves a division on the critical path.
     void step() {
         const int64_t length = doc.n_padded;
         const float whole = all_shares();
@@ -155,7 +155,7 @@ private:
     Prefetcher ahead;
     Document doc;
     double total_alpha = 0;
-    float *start, *score;        // per topic: the prior's mean, what the topic explains from there
+    float *start, *score;        // per topic: the prior's mean, the weight computed from it
     float *part, *rest, *ratio;  // per word: d_j / tokens, the prior's part of x_j, d_j / x_j
     float* columns;              // a column of words per topic kept
     int32_t* topic;              // per topic kept: which it is
@@ -165,7 +165,7 @@ private:
 inline void run_em(const Problem& given, const EmSettings& settings, const Outputs& out,
                    Queue& queue) {
     Problem p = given;
-    p.coarse = nullptr;  // the rows themselves are read, and fetched ahead
+    p.coarse = nullptr;  // reads and prefetches the rows themselves
     Certifier certifier(p);
     Em em(p, settings);
     const Arena arena([&](Arena& a) {

@@ -1,4 +1,4 @@
-// The largest of many numbers that are not negative, without sorting them.
+// The largest of many non-negative numbers, without sorting.
 #pragma once
 
 #include "checked.hpp"
@@ -22,14 +22,14 @@ OPELDA_INLINE int32_t total(vi v) {
     return fold(v, [](auto a, auto b) { return a + b; });
 }
 
-// Writes the places of the `wanted` largest of n values, ascending; among equals the lowest places.
-// Floats that are not negative are ordered like their bits, so halving an interval of bits finds
-// the limit; the bits of -0 would be below all others. `chosen` has room for n + 1 places; values
-// from n to `stride`, a multiple of kPad, are overwritten.
+// Writes the indices of the `wanted` largest of n values, ascending; of equal values the lowest
+// indices. Non-negative floats have the same order as their bits, so bisection on the bits finds
+// the limit; the bits of -0 would sort below all values. `chosen` has room for n + 1 indices;
+// values from n to `stride`, a multiple of kPad, are overwritten.
 __attribute__((noinline)) inline void choose_largest(float* value, int64_t n, int64_t stride,
                                                      int64_t wanted, int32_t* chosen) {
     for (int64_t k = 0; k < n; ++k) OPELDA_ASSERT(bits_of(value[k]) >= 0);
-    for (int64_t k = n; k < stride; ++k) value[k] = -1;  // bits below those of any other
+    for (int64_t k = n; k < stride; ++k) value[k] = -1;  // bits below all valid values
     vf top = {};
     for (int64_t k = 0; k < stride; k += kLanes) top = max(top, load(value + k));
     // more than `wanted` lie above low, at most `wanted` above high
@@ -47,7 +47,7 @@ __attribute__((noinline)) inline void choose_largest(float* value, int64_t n, in
         high = middle, above = count;
         if (count == wanted) break;
     }
-    int64_t found = 0, equal = wanted - above;  // of those at the limit itself only so many
+    int64_t found = 0, equal = wanted - above;  // number of values equal to the limit to take
     if (equal == 0) {
         for (int64_t k = 0; k < n; ++k) {
             chosen[found] = int32_t(k);
@@ -66,15 +66,15 @@ __attribute__((noinline)) inline void choose_largest(float* value, int64_t n, in
     OPELDA_ASSERT(found == (wanted < n ? wanted : n));
 }
 
-// The same for some number from `least` to `most`, which takes fewer looks at the values; returns
-// it.
+// The same for some number from `least` to `most`, which needs fewer passes over the values;
+// returns the number.
 __attribute__((noinline)) inline int64_t choose_some(float* value, int64_t n, int64_t stride,
                                                      int64_t least, int64_t most, int32_t* chosen) {
     for (int64_t k = n; k < stride; ++k) value[k] = -1;
     vf top = {};
     for (int64_t k = 0; k < stride; k += kLanes) top = max(top, load(value + k));
-    // with the first guess for an interval that the limit is in most likely; outside of it, or with
-    // many equals, there is the long way
+    // start from an interval that most likely contains the limit; otherwise, or with many equal
+    // values, use the full search
     int32_t high = bits_of(largest(top)), low = high - (6 << 23);
     for (int looks = 0; looks < 16 && n > most; ++looks) {
         const int32_t middle = low + (high - low) / 2;

@@ -1,15 +1,14 @@
-// The mixture of a document that has the largest likelihood, to within what is asked
-// (inference/exact.py).
+// The maximum-likelihood mixture of a document, to a given accuracy (inference/exact.py).
 //
-// An active set: Newton's method on a few topics (exact_face.hpp), one gradient over all topics,
-// which certifies the mixture or names the topics that are missing, and so on. For every mixture q,
+// An active-set method: Newton's method on a few topics (exact_face.hpp) alternates with a gradient
+// over all topics, which certifies the mixture or finds missing topics. For every mixture q,
 //     L(q) - L(theta) <= N log(max_k G_k),  G_k = sum_j d_j / N beta_kj / x_j
-// (Jensen), so the loop ends when that number, its rounding included, is small enough. Single
-// precision first; what it cannot certify is taken up in double.
+// (Jensen), so the loop ends when this bound, including its rounding error, is small enough. Single
+// precision runs first; double precision continues if the certificate fails.
 //
-// Documents that need many topics are first explained by all of them, in a few steps of EM, which
-// leave little to Newton's method. A document may cost `max_work` multiply-adds and some gradients:
-// where Newton's next step would cost more than is left, the loop ends with the bound it has, which
+// Documents that need many topics start from a few EM steps over all topics, which leave little
+// work for Newton's method. A document may cost `max_work` multiply-adds and some gradients: when
+// Newton's next step would exceed the remaining work, the loop ends with its current bound, which
 // is valid for any mixture.
 #pragma once
 
@@ -24,36 +23,35 @@ using opelda::ExactSettings;
 using opelda::Queue;
 
 constexpr int64_t kManyTopics = 512;  // from here on the rows of a document fill caches
-// That the first face has at the most, and three quarters at least, whichever are found
-// sooner: 11.5 us a document became 11.4. With many topics twice that: 66 became 58
+// Maximum size of the first face. Any size from three quarters of it on is accepted, which speeds
+// up the selection: 11.5 us a document became 11.4. With many topics, twice this size: 66 became 58
 // (benchmarks/README.md).
 constexpr int64_t kFirstTopics = 16;
 constexpr int kFirstLeaps = 3;     // on it
-constexpr float kHardly = 2e-2f;   // a topic with less after them is left out if it is too flat
-constexpr int64_t kMostAdded = 8;  // topics a round, or a quarter of those there are
+constexpr float kHardly = 2e-2f;   // share below which a topic with a low slope is dropped
+constexpr int64_t kMostAdded = 8;  // topics per round, or a quarter of all topics
 constexpr int kMostRounds = 60;
 constexpr int64_t kMostTopics = 1024;  // of a face
-constexpr int64_t kFewTopics = 128;    // a face with more begins anew, with all topics
-constexpr int kLeaps = 16;             // on them: the bound is some 0.01 N afterwards
-constexpr double kFlatLeap = 0.98;     // a topic with little weight is left out below this slope
-// Gradients over all topics that a document may cost beside `max_work`: leaps take two each.
+constexpr int64_t kFewTopics = 128;    // a larger face restarts from all topics
+constexpr int kLeaps = 16;             // on all topics: the bound is then about 0.01 N
+constexpr double kFlatLeap = 0.98;     // a topic with little weight is dropped below this slope
+// Gradients over all topics that a document may cost in addition to `max_work`: leaps take two.
 constexpr int64_t kGradients = 64;
 
-// Of a climb. (guarantee.py, benchmarks/README.md: "nothing was gained by other tolerances
-// inside".)
-constexpr int kSteps = 8;            // of Newton's method between two looks at all topics
-constexpr double kMostOff = 0.05;    // how flat the face has to be before all topics are looked at
-constexpr double kOffShare = 0.1;    // the same, as a part of how steep the others were then
-constexpr double kOfGoal = 0.9;      // what is aimed at, so that rounding does not miss the goal
-constexpr double kWorthShare = 0.3;  // topics join that are as steep, in parts of the steepest
-// Far from the goal, topics begin with a weight and the face takes two long steps of EM: 3.8
-// Hessians a document became 2, 12.9 us 11.5 (benchmarks/README.md, guarantee.py).
+// Of a climb. (guarantee.py, benchmarks/README.md: other inner tolerances are not faster.)
+constexpr int kSteps = 8;            // Newton steps between two gradients over all topics
+constexpr double kMostOff = 0.05;    // slope error of the face before a full gradient
+constexpr double kOffShare = 0.1;    // the same, relative to the last excess outside the face
+constexpr double kOfGoal = 0.9;      // target, relative to the goal: leaves room for rounding
+constexpr double kWorthShare = 0.3;  // topics join from this slope, relative to the largest
+// Far from the goal, new topics start with a positive weight, and the face makes two long EM steps:
+// 3.8 Hessians a document became 2, 12.9 us became 11.5 (benchmarks/README.md, guarantee.py).
 constexpr int kFarRounds = 3;
 constexpr double kFarSlope = 1.1;
-constexpr double kFirstShare = 0.1, kMostFirst = 0.05;  // that weight: by slope, and at most
+constexpr double kFirstShare = 0.1, kMostFirst = 0.05;  // that weight: by slope, and its maximum
 
-constexpr int64_t kFetchTurns = 8;     // in which the next document's rows are fetched
-constexpr int64_t kFewRoundings = 40;  // beside sums: a bound of products' (docs/inference.md)
+constexpr int64_t kFetchTurns = 8;     // steps to fetch the next document's rows
+constexpr int64_t kFewRoundings = 40;  // besides sums: a bound for products (docs/inference.md)
 constexpr double kLogRoundings = 64;   // of a difference of two log-likelihoods
 
 class Exact {
@@ -79,15 +77,15 @@ public:
         outside64.allocate(arena);
     }
 
-    // Returns the number of Newton's steps; for a document without words, whose mixture is the
-    // caller's, there are no topics.
+    // Returns the number of Newton steps; 0 topics for a document without words, whose mixture the
+    // caller sets.
     int32_t solve(int64_t index, int64_t last) {
         doc.open(p, index);
         face.size = steps = 0;
         bound = 0;
         if (doc.n == 0) return 0;
         work.open(settings.max_work + kGradients * doc.n * p.n_topics);
-        // many long rows the processor fetches faster by itself, as it reads along them
+        // the hardware prefetches long rows if there are enough of both
         large = p.stride >= kManyTopics && doc.n >= 2 * kAlong;
         ahead.aim(large ? last : index + 1, last, kFetchTurns);
         begin(index);
@@ -113,7 +111,7 @@ public:
     int64_t n_picked() const { return face.size; }
     const int32_t* topics() const { return face.topic; }
     const float* shares() const { return face.weight; }
-    // What any mixture can be ahead in log-likelihood, at the most.
+    // Upper bound of the gain in log-likelihood of any mixture.
     double loss() const { return bound; }
 
 private:
@@ -122,7 +120,7 @@ private:
         return settings.max_loss < by_tokens ? settings.max_loss : by_tokens;
     }
 
-    // The topics that explain most from the uniform mixture, after a few steps of EM.
+    // Starts from the topics with the largest weight after a few EM steps from the uniform mixture.
     void begin(int64_t index) {
         const int32_t* words = p.words + p.indptr[index];
         float* score = outside.score;
@@ -148,10 +146,11 @@ private:
         face.evaluate();
     }
 
-    // Whether the work is spent, or the call is to end.
+    // Whether the work limit is reached or the call must end.
     bool ended() const { return work.spent() || doc.stopped(kAskNow); }
 
-    // All topics, or as many as there is room for, after steps of EM of twice the length.
+    // Restarts from all topics, or from the largest number that fits, after EM steps of double
+    // length.
     void begin_anew() {
         float* score = outside.score;
         for (int64_t k = 0; k < p.n_topics; ++k) score[k] = std::fabs(score[k]);
@@ -168,8 +167,8 @@ private:
         face.evaluate();
     }
 
-    // Climbs until no topic is steeper than 1 + enough, or more than `most` have joined; returns
-    // how steep the steepest is. Differences as small as `rounding` are noise.
+    // Climbs until no slope exceeds 1 + enough, or more than `most` topics have joined; returns the
+    // largest slope. Differences as small as `rounding` are noise.
     template <class T>
     double climb(Face<T>& on, Outside<T>& rest, double enough, double rounding, int64_t most) {
         const double goal = enough > rounding ? enough : rounding;
@@ -188,7 +187,7 @@ private:
             if (steepest <= 1 + goal || round == kMostRounds || ended() || on.size > most)
                 return steepest;
             if (others > 1 + goal) {
-                // from afar a few steps of EM are cheaper than Newton's, but prove nothing
+                // far away, a few EM steps are cheaper than Newton's but give no bound
                 const bool far = round < kFarRounds && others > T(kFarSlope);
                 const double share = kWorthShare * (others - 1);
                 const double worth = 1 + (share > goal ? share : goal);
@@ -215,15 +214,15 @@ private:
         }
     }
 
-    // How much a slope may be off: by sums of positive numbers over words and, in x and in the
-    // whole of the weights, over topics, and by a few products (docs/inference.md).
+    // Rounding error of a slope: from sums of positive numbers over words and, in x and the total
+    // weight, over topics, and from a few products (docs/inference.md).
     double rounding(double unit) const {
         return unit * double(doc.n + 2 * face.size + kFewRoundings);
     }
 
-    // The same in double precision, from where single precision ended. The mixture is rounded to
-    // floats again, which costs little of the likelihood but much of Jensen's bound: so the bound
-    // is taken before, and the likelihood lost by rounding is added.
+    // Continues in double precision from the result of single precision. Rounding the mixture back
+    // to floats costs little likelihood but much of Jensen's bound: the bound is computed before,
+    // and the likelihood lost by rounding is added.
     void finish(double asked) {
         cover();
         take_over();
@@ -244,8 +243,8 @@ private:
         if (better < bound) bound = better;
     }
 
-    // Gives a share to the likeliest topic of each word that has no probability so far: as much as
-    // the word is of the document.
+    // Adds the most probable topic of each word that has probability 0, with the word's fraction of
+    // the document as its share.
     void cover() {
         const int64_t first = face.size;
         for (int64_t j = 0; j < doc.n; ++j) {
@@ -263,7 +262,7 @@ private:
         face.pack(first);
     }
 
-    // Makes the double-precision face that of the floats.
+    // Copies the single-precision face to the double-precision face.
     void take_over() {
         face64.open(doc, means);
         for (int64_t i = 0; i < face.size; ++i) face64.add(face.topic[i], face.weight[i]);

@@ -1,8 +1,9 @@
-// A few topics of a document: their weights packed, the mixture of them, and its slopes.
+// A few topics of a document: packed weights, their mixture, and its slopes.
 //
-// With the words' probabilities x_j = sum_i w_i B_ji and part_j the word's share of the document,
-// G_i = sum_j part_j B_ji / x_j. Each topic's B is a column, so that topics come and go without
-// moving others; it is divided by the words' means: that changes no G, and keeps x within range.
+// With the words' probabilities x_j = sum_i w_i B_ji and part_j the word's fraction of the
+// document, G_i = sum_j part_j B_ji / x_j. Each topic's B is a column, so adding or dropping a
+// topic does not move other columns; B is divided by the words' means, which leaves G unchanged and
+// keeps x within range.
 #pragma once
 
 #include <cmath>
@@ -12,10 +13,10 @@
 
 namespace OPELDA_ISA {
 
-// floor: the least x counts as; its square is still of the type. unit: of rounding. ridge: what the
-// diagonal of H grows by, relative; that of doubles was raised until no document was left unproved
-// at 1e-6 nats (12 of a million were: benchmarks/README.md, guarantee.py). noise: a rise of F that
-// rounding alone can make.
+// floor: minimum x; its square is a normal number of the type. unit: of rounding. ridge: relative
+// increase of the diagonal of H; that of doubles is the smallest with which every document was
+// certified at 1e-6 nats (with a smaller value 12 of a million were not: benchmarks/README.md,
+// guarantee.py). noise: a rise of F explained by rounding.
 template <class T> struct FaceNumbers;
 template <> struct FaceNumbers<float> {
     using V = vf;
@@ -40,9 +41,8 @@ template <> struct FaceNumbers<double> {
     static constexpr double ridge = 1e-7, noise = 1e-14;
 };
 
-// Multiply-adds that a document may still cost; those of doubles count twice. They are counted, not
-// timed, so that a document's mixture and bound do not depend on the machine's
-// load, on threads or on other documents.
+// Remaining multiply-adds of a document; doubles count twice. Counting work instead of time makes a
+// document's mixture and bound independent of machine load, threads and neighbouring documents.
 class Work {
 public:
     void open(int64_t most) { left_ = most; }
@@ -59,9 +59,9 @@ private:
 };
 
 constexpr int64_t kMostPacked = int64_t(1) << 26;  // weights of a face
-constexpr int64_t kLeastTopics = 32;               // that there is room for, however long
-constexpr double kAboveFloor = 1.001;  // of x: below this it may have been raised to the floor
-constexpr int kGrowthRoundings = 16;   // of a ratio's growth: more than its divisions make
+constexpr int64_t kLeastTopics = 32;               // minimum room, for documents of any length
+constexpr double kAboveFloor = 1.001;  // below this multiple, x may have been raised to the floor
+constexpr int kGrowthRoundings = 16;   // of a ratio's growth: more than its divisions cause
 
 template <class T> class Columns {
 public:
@@ -90,14 +90,14 @@ public:
 
     explicit Columns(Work& work) : work_(work) {}
 
-    // How many topics there is room for depends on the document alone.
+    // The number of topics that fit; depends on the document alone.
     int64_t room() const {
         const int64_t fit = kMostPacked / words_, most = fit > kLeastTopics ? fit : kLeastTopics;
         return most < most_ ? most : most_;
     }
     bool full() const { return size >= room(); }
 
-    // Takes a document, whose words have these means, and no topics so far.
+    // Takes a document and its words' means; starts without topics.
     void open(const Document& document, const float* means) {
         doc_ = &document;
         size = made_ = n_free_ = 0;
@@ -119,7 +119,7 @@ public:
         ++size;
     }
 
-    // Packs the columns of the topics from `first` on. Beyond the words any finite numbers will do.
+    // Packs the columns of the topics from `first` on. Padding may hold any finite numbers.
     void pack(int64_t first) {
         OPELDA_ASSERT(size <= room());
         last_ = 0;
@@ -138,7 +138,7 @@ public:
         }
     }
 
-    // Leaves out the topics that `gone` names; the last ones take their places.
+    // Drops the topics that `gone` selects; the last topics replace them.
     template <class Gone> void drop(Gone gone) {
         for (int64_t i = 0; i < size;) {
             if (!gone(i)) {
@@ -153,7 +153,7 @@ public:
         }
     }
 
-    // Leaves out the topics without weight, for good.
+    // Drops topics without weight permanently.
     void keep_positive() {
         int64_t kept = 0;
         for (int64_t i = 0; i < size; ++i) {
@@ -163,8 +163,8 @@ public:
         size = kept;
     }
 
-    // Whether a word has no probability, or so little that x was not its own. No slope says
-    // anything before every word has some.
+    // Whether a word's probability is 0 or was raised to the floor. Slopes are meaningless until
+    // all words have a positive probability.
     bool impossible(int64_t j) const {
         return !(part_[j] / ratio[j] > T(kAboveFloor) * FaceNumbers<T>::floor);
     }
@@ -195,20 +195,20 @@ public:
 
     T steepest() const { return top_; }
 
-    // Remembers the ratios, for `growth`.
+    // Stores the ratios for `growth`.
     void remember() {
         for (int64_t j = 0; j < words_; j += kWide) store(then_ + j, load(ratio + j));
     }
 
-    // By how much a ratio has grown since, at the most; rounded up.
+    // Upper bound, rounded up, of the growth of any ratio since `remember`.
     T growth() const {
         V top = {};
-        for (int64_t j = 0; j < words_; j += kWide)  // beyond the words there is 0 / 0
+        for (int64_t j = 0; j < words_; j += kWide)  // padding has 0 / 0
             top = max(load(ratio + j) / load(then_ + j), top);
         return largest(top) * (1 + kGrowthRoundings * FaceNumbers<T>::unit);
     }
 
-    // A step of EM of twice the length, to come near from afar.
+    // An EM step of double length.
     void leap() {
         each([&](int64_t i) {
             const V g = load(slope + i);
@@ -217,7 +217,7 @@ public:
         evaluate();
     }
 
-    // sum_j part_j log x_j, the words' probabilities in parts of their means.
+    // sum_j part_j log x_j, the words' probabilities relative to their means.
     double log_likelihood() const {
         double total = 0;
         for (int64_t j = 0; j < doc_->n; ++j) {
@@ -228,7 +228,7 @@ public:
         return total;
     }
 
-    // The scales of the words, to turn `ratio` into that of the rows as they are.
+    // Factors that convert `ratio` to the scale of the unscaled rows.
     const T* scale() const { return scale_; }
 
 protected:
@@ -245,7 +245,7 @@ protected:
         return FaceNumbers<T>::places() < Whole(size - i) ? v : V{};
     }
 
-    // x_j = sum_i w_i B_ji of B vectors of words, and what follows from it
+    // x_j = sum_i w_i B_ji for B vectors of words, and derived values
     template <int B> OPELDA_INLINE void explain(int64_t j) {
         V x[B] = {};
         for (int64_t i = 0; i < size; ++i) {
@@ -265,7 +265,7 @@ protected:
         if constexpr (B > 1) explain_rest<B - 1>(j, rest);
     }
 
-    // G_i = sum_j part_j B_ji / x_j of Q vectors of topics
+    // G_i = sum_j part_j B_ji / x_j for Q vectors of topics
     template <int Q> OPELDA_INLINE void climb(int64_t at, V& top) {
         V acc[Q * kWide] = {};
         T* const* column = column_ + at;
@@ -291,12 +291,12 @@ protected:
     const Document* doc_ = nullptr;
     int64_t most_ = 0;
     int64_t words_ = 0;              // of a column, padded
-    int64_t made_ = 0, n_free_ = 0;  // columns of `packed_` that were used so far, and can be again
+    int64_t made_ = 0, n_free_ = 0;  // columns of `packed_` used before, and free again
     T top_ = 0;                      // the largest slope
-    T last_ = 0;  // how far it was off before the last step; 0 where other topics have come since
+    T last_ = 0;           // distance to the maximum before the last step; 0 after topics joined
     T *then_, *curve_;     // per word: an earlier ratio, part_j / x_j^2
     T *part_, *scale_;     // per word: d_j / N, 1 / mean
-    T **column_, **free_;  // per topic: where its column is; those that can be used again
+    T **column_, **free_;  // per topic: its column; free columns
     T* packed_;
 };
 

@@ -1,25 +1,25 @@
-// The likeliest mixture of a few topics: Newton's method on a face of the simplex.
+// Maximum-likelihood mixture of a few topics: Newton's method on a face of the simplex.
 //
-// Maximise F(w) = sum_j part_j log x_j - sum_i w_i over w >= 0, x_j = sum_i w_i B_ji, with part_j
-// the word's share of the document. Its maximum has sum_i w_i = 1 by itself. With the slopes G_i =
-// sum_j part_j B_ji / x_j and the curvature H = sum_j part_j / x_j^2 B_j B_j^T there is H w = G, so
-// that Newton's step leads to the w with H w = 2 G - 1: where that is negative, the step goes as
-// far as the border, the topic is left out, and so on. H is inverted once; leaving a topic out of
-// the inverse is one update of rank 1. Near the maximum the same inverse serves a second step.
+// Maximise F(w) = sum_j part_j log x_j - sum_i w_i over w >= 0, x_j = sum_i w_i B_ji, where part_j
+// is the word's fraction of the document. The maximum satisfies sum_i w_i = 1. With the slopes G_i
+// = sum_j part_j B_ji / x_j and the curvature H = sum_j part_j / x_j^2 B_j B_j^T, H w = G, so
+// Newton's step leads to the w with H w = 2 G - 1. If a weight would become negative, the step
+// stops at the border and that topic is dropped, repeatedly. H is inverted once; dropping a topic
+// from the inverse is a rank-1 update. Near the maximum the same inverse serves a second step.
 //
-// In single precision (T = float) first, in double where that is not enough.
+// Single precision (T = float) runs first, double precision if the accuracy is insufficient.
 #pragma once
 
 #include "exact_inverse.hpp"
 
 namespace OPELDA_ISA {
 
-// The inverse of the last step serves again where the steepest slope is this little above 1, and
-// that is at most so much of what it was: 16.2 us a document became 14.3, with topics as columns
-// (benchmarks/README.md, guarantee.py).
+// Reuse the inverse of the last step if the largest slope exceeds 1 by at most kNear and this
+// excess fell to at most kShrunk of its last value: 16.2 us a document became 14.3, with topics as
+// columns (benchmarks/README.md, guarantee.py).
 constexpr double kNear = 0.02, kShrunk = 0.2;
-constexpr int kMostHalves = 30;     // of a step that leads downhill
-constexpr double kFallShare = 0.5;  // of its first rise that F may fall by at the end of a step
+constexpr int kMostHalves = 30;     // of a downhill step
+constexpr double kFallShare = 0.5;  // allowed fall of F at a step's end, relative to its first rise
 
 template <class T> class Face : public Inverse<T> {
     using Base = Inverse<T>;
@@ -37,14 +37,14 @@ public:
         for (T** per_topic : {&before_, &best_, &factor_}) *per_topic = arena.array<T>(most_);
     }
 
-    // A step of EM, which never leads downhill.
+    // An EM step, which never decreases F.
     void spread() {
         last_ = 0;
         each([&](int64_t i) { store(weight + i, load(before_ + i) * load(slope + i)); });
         evaluate();
     }
 
-    // A step of Newton's method within w >= 0, shortened where it would lead downhill.
+    // A Newton step within w >= 0, shortened if it would decrease F.
     void step() {
         each([&](int64_t i) { store(before_ + i, load(weight + i)); });
         const T off = top_ - 1;
@@ -68,8 +68,8 @@ public:
         const T expected = sum(ahead) / sum(all) - sum(behind);
         if (!(expected > -FaceNumbers<T>::noise)) return spread();
         evaluate();
-        // F is concave: while it still rises at the end of the step, or falls by less than it rose
-        // at the beginning, the step is not too long
+        // F is concave: the step is short enough if F still rises at its end, or falls by less than
+        // it rose at the start
         for (int halves = 0; halves < kMostHalves; ++halves) {
             V rise = {};
             each([&](int64_t i) {
@@ -106,7 +106,7 @@ private:
         for (int64_t r = c; r < c + kWide; r += kRows) curvature_block<C, true>(r, c);
     }
 
-    // On the diagonal the part below it is taken from above where the block is a square.
+    // For a square diagonal block, the lower part is copied from the upper.
     template <int C, bool Diagonal>
     __attribute__((noinline)) void curvature_block(int64_t r, int64_t c) {
         constexpr bool square = kRows == kWide, half = Diagonal && square;
@@ -141,8 +141,8 @@ private:
         }
     }
 
-    // The quadratic model's inverse of H, made a little larger on its diagonal, without the topics
-    // that are out; false where that fails, or would cost more work than is left.
+    // Inverts H, with a slightly larger diagonal, without dropped topics; false if the inversion
+    // fails or would exceed the remaining work.
     bool model() {
         const int64_t cost = size * size * (doc_->n / 2 + size);
         if (!work_.template allows<T>(cost)) return work_.end(), false;
@@ -156,8 +156,8 @@ private:
         return invert();
     }
 
-    // The model's maximum, in `best_`: from the slopes, or, where topics with weight are left out,
-    // from H w = 2 G - 1, for which H must be that of this w.
+    // Writes the model's maximum to `best_`: from the slopes or, if topics with weight were
+    // dropped, from H w = 2 G - 1, which requires H at this w.
     void aim(bool whole) {
         each([&](int64_t i) {
             V by = load(slope + i) - T(1);
@@ -171,15 +171,15 @@ private:
         });
     }
 
-    // Whether the inverse of the last step will do once more: near the maximum it changes little.
+    // Whether the inverse of the last step can be reused: near the maximum H changes little.
     bool still_good(T off) const {
         if (!(off < T(kNear) && off < T(kShrunk) * last_)) return false;
-        V steep = {};  // the steepest that is out
+        V steep = {};  // the largest slope of dropped topics
         each([&](int64_t i) { steep = max(steep, (T(1) - load(in_ + i)) * load(slope + i)); });
         return !(largest(steep) > 1);
     }
 
-    // From `weight` to the maximum of the quadratic model over w >= 0, border by border.
+    // Moves `weight` to the maximum of the quadratic model over w >= 0, border by border.
     bool go() {
         while (true) {
             V lowest = {};
@@ -206,8 +206,8 @@ private:
         return true;
     }
 
-    // Takes a topic out of the inverse and of the model's maximum. Where H is all but singular the
-    // update of rank 1 is no good, and double precision, there for such cases, begins anew.
+    // Drops a topic from the inverse and the model's maximum. If H is nearly singular, the rank-1
+    // update is inaccurate; double precision then restarts.
     bool leave_out(int64_t gone) {
         if constexpr (sizeof(T) == sizeof(double)) {
             in_[gone] = 0;
@@ -235,7 +235,7 @@ private:
         return true;
     }
 
-    T *before_, *best_;  // per topic: w before the step, w where the model is largest
+    T *before_, *best_;  // per topic: w before the step, w at the model's maximum
     T* factor_;          // per topic: what rows are multiplied by
 };
 

@@ -22,8 +22,7 @@ public:
 protected:
     using Base::most_, Base::vectors;
 
-    // Replaces the matrix, and what is added to its diagonal, by the inverse; false where that
-    // fails.
+    // Replaces the matrix, plus the addition to its diagonal, by the inverse; false on failure.
     bool invert() {
         switch (vectors()) {
             case 1:
@@ -39,21 +38,21 @@ protected:
         }
     }
 
-    // Gauss and Jordan, in place, of W vectors a row.
+    // In-place Gauss-Jordan elimination with W vectors a row.
     template <int W> bool sweep() {
         for (int64_t k = 0; k < size; ++k)
             if (in_[k] > 0 && !pivot_on<W>(k, 0, size)) return false;
         return true;
     }
 
-    // The same of any number of vectors, several pivots at a time: a large matrix is read and
-    // written once for kPivots of them. Each element has the same operations in the same order, so
-    // that the result is the same to the last bit.
+    // The same for any number of vectors, with blocks of kPivots pivots: a large matrix is read and
+    // written once per block. Each element has the same operations in the same order, so the result
+    // is the same to the last bit.
     bool sweep_blocks() {
         const int64_t n = side_;
         for (int64_t first = 0; first < size; first += kPivots) {
             const int64_t end = first + kPivots < size ? first + kPivots : size;
-            for (int64_t k = first; k < end; ++k) {  // within the block one after the other
+            for (int64_t k = first; k < end; ++k) {  // sequentially within the block
                 T* kept = pivots_ + (k - first) * n;
                 if (in_[k] > 0 && !pivot_on<0>(k, first, end)) return false;
                 for (int64_t v = 0; v < n; v += kWide)
@@ -63,7 +62,7 @@ protected:
                 std::memset(pivots_ + (k - first) * n, 0, sizeof(T) * n);
             T* rows[kAtOnce];
             int n_rows = 0;
-            for (int64_t i = 0; i < size; ++i) {  // rows of topics that are out are 0
+            for (int64_t i = 0; i < size; ++i) {  // rows of dropped topics are 0
                 if (in_[i] > 0 && (i < first || i >= end)) rows[n_rows++] = matrix_ + i * n;
                 if (n_rows == kAtOnce) eliminate<kAtOnce>(rows, first), n_rows = 0;
             }
@@ -72,11 +71,11 @@ protected:
         return true;
     }
 
-    // Takes the pivots that were kept, from `first` on, out of some rows.
+    // Eliminates the stored pivots, from `first` on, from some rows.
     template <int Rows> OPELDA_INLINE void eliminate(T* const* rows, int64_t first) {
         const int64_t last = first + kPivots < side_ ? first + kPivots : side_;
         T by[kPivots][Rows] = {};
-        for (int r = 0; r < Rows; ++r) {  // the pivots' own places are those of the inverse
+        for (int r = 0; r < Rows; ++r) {  // the pivots' columns hold the inverse
             for (int64_t k = first; k < last; ++k) {
                 const T* pivots = pivots_ + (k - first) * side_;
                 const bool some = k < size && in_[k] > 0;
@@ -101,9 +100,8 @@ protected:
         range(last, side_);
     }
 
-    // Makes k a pivot, and takes it out of the other rows from `first` to `end`; false where it is
-    // not positive. No element is written alone: a vector that is read soon after would wait for
-    // it.
+    // Uses k as a pivot and eliminates it from rows `first` to `end`; false if the pivot is not
+    // positive. Elements are never written individually: a vector load soon afterwards would stall.
     template <int W> OPELDA_INLINE bool pivot_on(int64_t k, int64_t first, int64_t end) {
         const int64_t n = W ? W : vectors();
         T* pivots = matrix_ + k * side_;
@@ -124,7 +122,7 @@ protected:
         return true;
     }
 
-    // The vector `rest`, number v of a row, with `there` in the row's place k.
+    // Vector number v of a row: `rest`, with `there` at index k.
     static OPELDA_INLINE V at_place(int64_t v, int64_t k, V there, V rest) {
         return FaceNumbers<T>::places() == Whole(k - v * kWide) ? there : rest;
     }
@@ -133,9 +131,9 @@ protected:
 
     int64_t side_ = 0;
     T *more_,
-        *in_;  // per topic: what is added to the diagonal; 0 if it stays at 0 in this step, else 1
+        *in_;    // per topic: addition to the diagonal; 0 for topics fixed at 0, else 1
     T* matrix_;  // side_ x side_
-    T* pivots_;  // kPivots x side_: rows of it
+    T* pivots_;  // kPivots x side_: rows of the matrix
 };
 
 }  // namespace OPELDA_ISA

@@ -1,4 +1,4 @@
-// The topics that are not of a face, how steep they are, and which of them matter.
+// The topics outside a face: their slopes, and which topics should join.
 #pragma once
 
 #include <cmath>
@@ -10,9 +10,10 @@
 namespace OPELDA_ISA {
 
 constexpr float kLowSlope = 0.6f;  // too low to matter before the next gradient
-// Topics that are looked at one by one, at most: this, and one in so many of all. With more, one
-// gradient over all topics is cheaper. (The bounds carried over took inference from 14.3 to 13.3 us
-// a document at K = 100, from 109 to 82 at K = 1000: benchmarks/README.md, guarantee.py.)
+// Maximum number of topics whose slopes are computed individually: kFewChosen, and one in kOneIn of
+// all. Beyond that, one gradient over all topics is cheaper. (Reusing bounds reduced inference from
+// 14.3 to 13.3 us a document at K = 100, from 109 to 82 at K = 1000: benchmarks/README.md,
+// guarantee.py.)
 constexpr int64_t kFewChosen = 4, kOneIn = 16;
 
 template <class T> class Outside {
@@ -31,10 +32,10 @@ public:
         steep = arena.array<int32_t>(p.stride + 1);
     }
 
-    // The slopes of the topics outside of the face, or bounds of them that are at most `limit`:
-    // between two mixtures no slope grows more than part_j / x_j does at the most, so that those of
-    // an earlier mixture are good enough for most topics. Returns the highest; those above `limit`
-    // are in `chosen`.
+    // Computes slopes of topics outside the face, or upper bounds that are at most `limit`: between
+    // two mixtures a slope grows by at most the largest growth of part_j / x_j, so slopes of an
+    // earlier mixture suffice for most topics. Returns the highest; topics above `limit` are in
+    // `chosen`.
     T look(Face<T>& on, const Document& doc, T limit, bool anew) {
         if (!anew) {
             check();
@@ -53,7 +54,7 @@ public:
         return highest;
     }
 
-    // A topic joins the face, or leaves it.
+    // Adds a topic to the face, or removes it.
     void join(int32_t k) {
         OPELDA_ASSERT(!std::signbit(score[k]));
         score[k] = -score[k];
@@ -70,7 +71,7 @@ private:
         for (int64_t k = 0; k < p.n_topics; ++k) OPELDA_ASSERT(!(score[k] > highest));
     }
 
-    // Leaves those that are steeper than `limit`, and returns the highest slope or `limit`.
+    // Keeps the slopes above `limit`, and returns the highest slope or `limit`.
     T look_at_chosen(const Face<T>& on, const Document& doc, T limit) {
         by_row(on, doc);
         work.add<T>(doc.n * n_chosen);
@@ -93,7 +94,7 @@ private:
         return top;
     }
 
-    // Takes the gradient. The slopes of the face's topics are made negative, to keep them apart.
+    // Computes the gradient. The face's topics get negative slopes as a mark.
     void look_at_all(Face<T>& on, const Document& doc) {
         gradient(on, doc);
         on.remember();
@@ -104,7 +105,7 @@ private:
         highest = largest(top);
     }
 
-    // Chooses the topics steeper than `limit`, which is not below kLowSlope.
+    // Chooses the topics with slopes above `limit`, which is at least kLowSlope.
     void choose(T limit) {
         n_chosen = 0;
         for (int64_t i = 0; i < n_steep; ++i) {
@@ -113,7 +114,7 @@ private:
         }
     }
 
-    // Finds the topics that are at all steep.
+    // Finds the topics with slopes above kLowSlope.
     void find_steep() {
         n_steep = 0;
         for (int64_t block = 0; block < p.stride; block += kPad) {
@@ -140,7 +141,7 @@ private:
         }
     }
 
-    // The words' ratios, as the rows need them.
+    // Scales the words' ratios for the unscaled rows.
     void by_row(const Face<T>& on, const Document& doc) {
         for (int64_t j = 0; j < doc.n; j += Face<T>::kWide)
             store(ratio + j, load(on.ratio + j) * load(on.scale() + j));
@@ -149,7 +150,7 @@ private:
     const Problem& p;
     Work& work;
     T highest = 0;   // of the scores outside of the face
-    int32_t* steep;  // the topics that were steeper than kLowSlope
+    int32_t* steep;  // topics whose slope exceeded kLowSlope
     int64_t n_steep = 0;
 };
 

@@ -1,8 +1,8 @@
-// Frank-Wolfe on the likelihood alone (Than & Ho 2012): from the likeliest single topic, steps
-// towards the steepest one.
+// Frank-Wolfe on the likelihood alone (Than & Ho 2012): starts at the most likely single topic and
+// moves towards the topic with the largest slope.
 //
-// Floats find the topics that may be the steepest, doubles decide among them: the walk is that of
-// double precision.
+// Single precision finds candidates, double precision decides: the walk equals a walk in double
+// precision.
 #pragma once
 
 #include "solver.hpp"
@@ -75,9 +75,9 @@ private:
         return decide(doc, [&](int64_t k) { return likelihood_slope(doc, ratio64, k); });
     }
 
-    // The largest `exact(k)` among the topics whose score is within rounding of the largest:
-    // single-precision sums of n terms of one sign are off by at most about n units of 2^-24, twice
-    // that between two of them.
+    // The largest `exact(k)` among topics whose score is within rounding of the largest:
+    // single-precision sums of n terms of equal sign have an error of about n units of 2^-24, and a
+    // difference of two sums twice this error.
     template <class Exact> OPELDA_INLINE int64_t decide(const Document& doc, Exact exact) {
         vf top = broadcast(-3e38f);
         for (int64_t k = p.n_topics; k < p.stride; ++k) score[k] = -3e38f;

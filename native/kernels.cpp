@@ -36,7 +36,7 @@ void exact(const Problem& p, const ExactSettings& settings, const Outputs& out,
            opelda::Queue& queue, opelda::PickSink* sink) {
     Exact worker(p, settings);
     Certifier certifier(p);
-    float* scratch;  // the mixture to be certified, where none is wanted
+    float* scratch;  // receives the mixture to be certified if the caller wants no mixture
     const Arena arena([&](Arena& a) {
         worker.allocate(a);
         certifier.allocate(a);
@@ -84,7 +84,7 @@ void read_rows_once(const Problem& p, opelda::Queue& queue, int64_t ahead, float
     float total = 0;
     int64_t begin, end;
     while (opelda::take(queue, begin, end)) total += read_rows(p, begin, end, ahead);
-    *sum = total;  // so that the compiler cannot leave the reading out
+    *sum = total;  // keeps the compiler from removing the reads
 }
 
 }  // namespace

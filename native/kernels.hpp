@@ -1,5 +1,5 @@
-// What a kernel is given: arrays that belong to the caller, and plain numbers. Each instruction set
-// provides one table of these functions; dispatch.cpp picks the table at run time.
+// Arguments of kernels: arrays owned by the caller, and plain numbers. Each instruction set
+// provides one table of kernel functions; dispatch.cpp selects the table at run time.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ struct Problem {
     int64_t n_docs;
     int64_t max_words;  // distinct words of the longest document
     const float* alpha;
-    const int32_t* ids;  // the rows' words where they are not 0, 1, 2, ...: what a document's key
-                         // is made of; or null
+    const int32_t* ids;  // the rows' words if they are not 0, 1, 2, ...; a document's key depends
+                         // on these words; or null
     // The rows as one-byte floats rounded up (coarse.hpp), or null. Each block of 64 topics is 16
     // integers of four bytes: byte g of integer i belongs to topic 16 g + i of the block, so that
     // shifts alone unpack it.
@@ -28,7 +28,7 @@ struct Problem {
     const float* coarse_scale;
     const double* prior = nullptr;  // alpha in double precision where a certificate is about it
 
-    // Multiplications and additions of so many iterations, roughly.
+    // Approximate multiplications and additions of `n_iter` iterations.
     int64_t work(int64_t n_iter) const { return indptr[n_docs] * stride * n_iter; }
 };
 
@@ -40,7 +40,7 @@ struct Outputs {
     double* likelihood_gap;
     double* log_likelihood;
     double* log_prior;
-    double* likelihood_loss;  // the most that any mixture is ahead in log-likelihood
+    double* likelihood_loss;  // upper bound of the gain in log-likelihood of any mixture
     float* factors;           // n_docs x n_topics: VB's exp(E[log theta]) up to a factor a document
     int32_t* kept_topics;     // n_docs x (topics kept): EM's
     float* kept_shares;
@@ -66,26 +66,25 @@ struct OpePlan {
     bool screen;
 };
 
-// The numbers of the iterative methods, as engines/seam.py has them. Where `tol` is 0 none
-// stops early.
+// Parameters of the iterative methods, as in engines/seam.py. With `tol` 0, no method stops early.
 struct VbSettings {
-    int64_t n_iter;  // at most
+    int64_t n_iter;  // maximum
     double tol;
     const double* start;  // n_topics: the first gamma, or null
 };
 
 struct Cvb0Settings {
-    int64_t burn_in, n_samples;   // passes thrown away, and averaged
+    int64_t burn_in, n_samples;   // discarded passes, averaged passes
     double scale, offset, decay;  // the rate of visit t is scale / (offset + t)^decay
 };
 
 struct CvbSettings {
-    int64_t n_iter;  // at most
+    int64_t n_iter;  // maximum
     double tol;
 };
 
 struct CgsSettings {
-    int64_t burn_in, n_samples;  // sweeps thrown away, and averaged
+    int64_t burn_in, n_samples;  // discarded sweeps, averaged sweeps
     const uint64_t* keys;        // n_docs: of the streams of random numbers
     int64_t max_tokens;          // of the longest document
 };
@@ -107,7 +106,7 @@ struct ExactSettings {
     int64_t max_work;                     // multiply-adds of a document
 };
 
-// The rows a learner keeps, and where to write the topics of a batch's words:
+// The rows of a learner, and output for the topics of a batch's words:
 // lambda_jk = scale * kept_jk + prior_weight * eta_jk.
 struct TopicRows {
     const float* kept;
@@ -126,18 +125,18 @@ struct TopicRows {
     float* mean;  // n_words
 };
 
-// Topics that OPE picked and their shares, in fours (filled up with shares of 0), so that loops
-// over them hardly ever end where the processor does not expect it.
+// Topics picked by OPE and their shares, in groups of four (padded with shares of 0), so that
+// branches at loop ends are predictable.
 struct FourPicks {
     int32_t topic[4];
     float share[4];
 };
 
-// The mixtures of a batch: dense, or what OPE picked and a rest spread like its start.
+// The mixtures of a batch: dense, or OPE's picks plus a rest distributed like its start.
 struct Mixtures {
     const float* theta;  // documents x n_topics, or null
     const FourPicks* fours;
-    const int32_t* first;      // documents + 1: where a document's begin
+    const int32_t* first;      // documents + 1: offsets of a document's picks
     const float* rest;         // documents
     const float* start;        // stride
     const float* start_words;  // n_words: sum_k start_k beta_jk
@@ -149,7 +148,7 @@ struct Entry {
     float count;
 };
 
-// A batch by words and its mixtures, to be added to the rows kept.
+// A batch by words and its mixtures, to be added to the learner's rows.
 struct Addition {
     float* kept;
     int64_t stride;
@@ -163,10 +162,10 @@ struct Addition {
     bool divide;        // entries are d_j beta_jk / x_dj instead of d_j
     const float* gain;  // stride
     int64_t block;      // words per row of totals
-    double* totals;     // blocks x stride: how much the rows kept have grown
+    double* totals;     // blocks x stride: growth of the learner's rows
 };
 
-// A count of c is at most this many tokens: more would take time and tell little more.
+// A count becomes at most this many tokens: more tokens take time and add little information.
 constexpr int64_t kMostTokens = 16;
 inline int64_t tokens_of(float count) {
     if (count >= float(kMostTokens)) return kMostTokens;
@@ -175,30 +174,30 @@ inline int64_t tokens_of(float count) {
 }
 
 constexpr int kSlots = 8;
-constexpr int kFetched = 64;  // tokens ahead, at most
-// Documents have this many groups, or a multiple of it, so that two bytes say whose a token is in
-// larger blocks. (More would crowd first groups in fewer of a cache's sets.)
+constexpr int kFetched = 64;  // maximum number of prefetched tokens
+// The number of groups of a document is a multiple of this step, so that two bytes address a
+// token's document in larger blocks. (A larger step would map first groups to fewer cache sets.)
 constexpr int kGroupStep = 2;
 
-// Some of a document's topics while it is swept: how much each has, and which it is, n_topics where
-// a slot has none. The last are of a document's first group alone.
+// Some of a document's topics during a sweep: sizes and topics; an empty slot has topic n_topics.
+// The remaining fields are used in a document's first group only.
 struct alignas(64) SlotGroup {
     float sizes[kSlots];
     uint16_t topics[kSlots];
-    uint64_t key;  // of its random numbers
+    uint64_t key;  // of the document's random numbers
     uint32_t n_slots;
 };
 
 // All documents' topics between sweeps, packed.
 struct SlotStore;
 struct Sweep;
-// Lays out the topics of a block's documents in their groups, or `none`, and packs them again: the
-// largest first, and no empty slots.
+// Unpacks the topics of a block's documents into groups, or `none`, and packs them again: largest
+// first, without empty slots.
 void load_slots(const Sweep& sweep, int64_t block, SlotGroup* groups, bool none);
 void save_slots(const Sweep& sweep, int64_t block, const SlotGroup* groups);
 
-// A collection in blocks of documents, whose tokens each have a topic, to be drawn anew. A block's
-// tokens lie word by word: run i is of the word run_words[i].
+// A collection in blocks of documents; each token has a topic to be redrawn. A block's tokens are
+// ordered by word: run i is of the word run_words[i].
 struct Sweep {
     const int64_t* block_docs;    // n_blocks + 1
     const int64_t* block_groups;  // n_blocks + 1
@@ -206,9 +205,9 @@ struct Sweep {
     const int32_t* run_words;
     const int64_t* run_starts;  // of each run's tokens, and their end
     const uint16_t* at;         // tokens: the document's first group in the block / kGroupStep;
-                                // some more to fetch ahead
-    const uint8_t* run_alike;   // whether a run's tokens all weigh 1; none: all runs' do
-    const float* sizes;         // of tokens in their documents; none: all are 1
+                                // padded for prefetching
+    const uint8_t* run_alike;   // whether a run's tokens all weigh 1; null: true for all runs
+    const float* sizes;         // of tokens in their documents; null: all are 1
     const float* weights;       // of tokens in the counts, likewise
     uint16_t* z;
     SlotStore* slots;
@@ -216,7 +215,7 @@ struct Sweep {
     const int64_t* first_group;  // of each document
     int64_t n_topics;
     int64_t stride;
-    // beta of each word: `base` but for some topics, or, where given, dense rows
+    // beta of each word: `base` except for some topics, or dense rows if given
     const int64_t* row_starts;
     const int32_t* row_topics;
     const float* row_values;
@@ -224,22 +223,22 @@ struct Sweep {
     const float* dense;
     const float* prior;    // words: sum_k alpha_k beta_kj
     const float* alpha;    // stride, padded with zeros
-    const float* inverse;  // stride: what a token of weight 1 adds to a probability
+    const float* inverse;  // stride: increase of a probability by a token of weight 1
     const uint64_t* keys;  // of documents
     uint64_t seed;         // of this sweep, mixed
-    bool fresh;            // the tokens have no topics so far
-    bool given;            // they have, but the documents' slots do not know of them
+    bool fresh;            // the tokens have no topics yet
+    bool given;            // tokens have topics, but the documents' slots are not filled
     int64_t n_draws;
 };
 
-// threads.hpp. None of these is inline, nor is anything of the standard library called by kernels:
-// what is built for one processor must not be what the linker keeps for all.
+// Functions of threads.hpp. They are not inline, and kernels call no inline functions of the
+// standard library: the linker could keep a copy built for one processor for all.
 struct Queue;
 bool take(Queue& queue, int64_t& begin, int64_t& end);
 bool stopped();
 [[noreturn]] void out_of_memory();  // throws std::bad_alloc
 
-// Receives the topics of one document and how much of it each is.
+// Receives the topics and shares of a document.
 struct PickSink;
 void append(PickSink& sink, int64_t document, int64_t n, const int32_t* topics,
             const float* shares);
@@ -253,7 +252,7 @@ struct Coarsening {
     float* coarse_scale;
 };
 
-// Each runs on one of the threads of a call, and takes ranges of documents or words off the queue.
+// Runs on one thread of a call, and takes ranges of documents or words from the queue.
 template <class Settings> using Solve = void(const Problem&, const Settings&, const Outputs&,
                                              Queue&);
 

@@ -1,7 +1,6 @@
-// What learning asks of the topics: rows of probabilities for the words of a batch, and the batch's
-// statistics added to the rows the learner keeps. A word's documents are added in their order by
-// one thread and the totals per block of words, so the results do not depend on the number of
-// threads.
+// Learning: rows of probabilities for the words of a batch, and the batch's statistics added to the
+// learner's rows. One thread adds a word's documents in order, and totals are summed per block of
+// words, so results do not depend on the number of threads.
 #pragma once
 
 #include "document.hpp"
@@ -15,8 +14,8 @@ using opelda::TopicRows;
 
 // Smaller probabilities count as zero (see inference/_checked_topics.py).
 constexpr float kSmallestProbability = 1e-15f;
-// A row of exp(E[log beta]) is lifted to this: between the topics of one word only ratios matter,
-// and those of a word that no topic has seen much of would be lost below the range of floats.
+// Minimum peak of a row of exp(E[log beta]): only ratios between a word's topics matter, and rows
+// of words that are rare in every topic would underflow in floats.
 constexpr double kLowestPeak = 1e-6;
 
 OPELDA_INLINE float dot(const float* a, const float* b, int64_t n) {
@@ -28,7 +27,7 @@ OPELDA_INLINE float dot(const float* a, const float* b, int64_t n) {
     return total;
 }
 
-// Rows of words that come next, which lie apart from each other.
+// Number of rows to prefetch, since rows of successive words are far apart.
 constexpr int64_t kAhead = 4;
 OPELDA_INLINE void fetch_row(const float* row, int64_t stride) {
     for (int64_t k = 0; k < stride; k += kPad) __builtin_prefetch(row + k, 0, 3);
@@ -94,8 +93,8 @@ inline void topic_rows(const TopicRows& t, opelda::Queue& queue) {
             for (int64_t k = t.n_topics; k < t.stride; ++k) row[k] = 0;
             vd total = {};
             for (int64_t k = 0; k < t.stride; k += kDoubles) total += widen(row + k);
-            if (sum(total) == 0) {  // a word no topic knows: alike in all of them, it says nothing
-                                    // about a mixture
+            if (sum(total) == 0) {  // a word unknown to all topics: a constant row, without
+                                    // influence on mixtures
                 for (int64_t k = 0; k < t.n_topics; ++k) row[k] = kSmallestProbability;
                 total[0] = double(kSmallestProbability) * double(t.n_topics);
             }
@@ -104,8 +103,7 @@ inline void topic_rows(const TopicRows& t, opelda::Queue& queue) {
     }
 }
 
-// How much an entry counts: d_j, or d_j / x_dj. A word that no topic of the mixture has tells
-// nothing about the topics.
+// Weight of an entry: d_j, or d_j / x_dj. A word with probability 0 under the mixture has weight 0.
 OPELDA_INLINE float entry_weight(float count, float x) {
     const float w = x > 1e-30f ? count / x : 0;
     return w < 1e30f ? w : 1e30f;
@@ -123,8 +121,8 @@ inline void sum_dense(const Addition& a, int64_t i, const float* beta, float* ac
     }
 }
 
-// The same where a mixture is a few topics and a rest spread like the start: the rests make one
-// number per word.
+// The same for mixtures of a few topics and a rest distributed like the start: the rests reduce to
+// one number per word.
 inline void sum_sparse(const Addition& a, int64_t i, const float* beta, float* acc) {
     const Mixtures& m = a.mixtures;
     const float start_word = m.start_words[i];
@@ -150,8 +148,8 @@ inline void sum_sparse(const Addition& a, int64_t i, const float* beta, float* a
         store(acc + k, load(acc + k) + load(m.start + k) * rest);
 }
 
-// Adds gain_k * acc_k (times beta_jk where entries were divided) to the row kept, and what that
-// changed to the totals.
+// Adds gain_k * acc_k (times beta_jk if entries were divided) to the stored row, and the change to
+// the totals.
 inline void add_row(const Addition& a, const float* beta, const float* acc, float* kept,
                     double* totals) {
     for (int64_t k = 0; k < a.stride; k += kLanes) {
@@ -161,7 +159,7 @@ inline void add_row(const Addition& a, const float* beta, const float* acc, floa
         const vf after = before + more;
         store(kept + k, after);
         for (int64_t h = 0; h < kLanes; h += kDoubles) {
-            // of the stored values, so that the totals stay the rows' own whatever was rounded
+            // from stored values, so that totals include rounding
             const vd change = half(after, h) - half(before, h);
             store(totals + k + h, load(totals + k + h) + change);
         }

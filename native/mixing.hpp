@@ -1,5 +1,5 @@
-// The 64-bit arithmetic of random numbers, the same as in engines/_documents.py. Always inlined:
-// code that is built for one processor must not be what the linker keeps for all.
+// The 64-bit arithmetic of random numbers, identical to engines/_documents.py. Always inlined: the
+// linker could keep a copy built for one processor for all.
 #pragma once
 
 #include <cstdint>

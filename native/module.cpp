@@ -1,4 +1,4 @@
-// The Python module opelda._native: arrays in, arrays filled. The caller (engines/_cpu*.py) has
+// The Python module opelda._native: input and output arrays. The caller (engines/_cpu*.py) has
 // checked shapes and types.
 #include <algorithm>
 #include <utility>
@@ -104,7 +104,7 @@ nb::object ope(const Batch& batch, const Results& results, In<float, 2> a, In<fl
     return want_picks ? sink.arrays() : nb::none();
 }
 
-// Runs one of the iterative methods, which takes so many iterations.
+// Runs an iterative method with the given number of iterations.
 template <class Settings>
 void solve(Solve<Settings>* Kernels::* kernel, const Settings& settings, const Batch& batch,
            const Results& results, int64_t n_iter, int n_threads) {
@@ -205,8 +205,8 @@ void read_rows(const Batch& batch, int64_t ahead, int n_threads) {
     });
 }
 
-// Returns what `work` returns. The native calls of this thread call `check` meanwhile, now and
-// then, and what it raises ends them.
+// Returns the result of `work`. Native calls of this thread call `check` from time to time; an
+// exception from `check` ends them.
 nb::object watched(const nb::callable& work, const nb::callable& check) {
     struct Set {
         PyObject* outer;

@@ -1,5 +1,4 @@
-// The part of the Python module that makes batches: documents picked out of a collection, and a
-// batch transposed.
+// Batches in the Python module: selection of documents from a collection, and transposition.
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -12,7 +11,7 @@ namespace {
 
 constexpr int64_t kAhead = 24;  // entries whose places are fetched before they are written
 constexpr int64_t kDocumentsAhead = 4;
-constexpr int64_t kEntriesPerThread = 20'000;  // fewer are not worth a thread
+constexpr int64_t kEntriesPerThread = 20'000;  // smaller parts do not repay a thread
 
 int parts_for(int64_t n_entries, int n_threads) {
     return int(std::clamp<int64_t>(n_entries / kEntriesPerThread, 1, std::max(n_threads, 1)));
@@ -20,7 +19,7 @@ int parts_for(int64_t n_entries, int n_threads) {
 
 using Numbers = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-// Calls `visit` with the array's data as what they are, one of the types named.
+// Calls `visit` with the array's data as its actual type, one of the given types.
 template <class First, class... Others, class Visit> auto as_one_of(const Numbers& array,
                                                                     Visit visit) {
     if (array.dtype() == nb::dtype<First>()) return visit(static_cast<const First*>(array.data()));
@@ -28,8 +27,8 @@ template <class First, class... Others, class Visit> auto as_one_of(const Number
     throw nb::type_error("These numbers are of a type that documents cannot be gathered from.");
 }
 
-// Documents of a collection by their numbers, as kernels take them; only these are copied and
-// converted.
+// Selects documents of a collection by number, as kernel input; copies and converts only these
+// documents.
 template <class Place, class Word, class Count>
 nb::tuple gather(const Place* indptr, const Word* words, const Count* counts,
                  const int64_t* documents, int64_t n_docs, int n_threads) {
@@ -75,15 +74,15 @@ nb::tuple gather_any(Numbers indptr, Numbers words, Numbers counts, In<int64_t, 
     });
 }
 
-// Per word: where its next entry goes (before that, how many there are), and its slot among the
-// words held.
+// Per word: position of its next entry (earlier, the number of entries), and its slot among the
+// batch's words.
 struct Slot {
     int32_t next, number;
 };
 
-// A batch transposed: which words it holds (ascending), each entry's slot among them, and for every
-// word its documents in their order; and the documents' lengths. Each thread takes a run of
-// documents, counts its words, and then knows where its entries go.
+// A transposed batch: its words (ascending), the slot of each entry among these words, each word's
+// documents in order, and the documents' lengths. Each thread counts the words of a run of
+// documents, and then knows the positions of its entries.
 nb::tuple transpose(In<int64_t, 1> indptr, In<int32_t, 1> words, In<float, 1> counts,
                     int64_t n_words, int n_threads) {
     const int64_t n_docs = int64_t(indptr.shape(0)) - 1, n = int64_t(words.shape(0));

@@ -1,4 +1,4 @@
-// The part of the Python module that counts tokens by word and topic, and makes topics of counts.
+// Token counts by word and topic in the Python module, and topics computed from counts.
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -19,14 +19,14 @@ struct Drawn {
     int64_t n_blocks;
     const int32_t* run_words;
     const int64_t* run_starts;
-    const uint8_t* run_alike;  // none: all tokens weigh 1
+    const uint8_t* run_alike;  // null: all tokens weigh 1
     const int64_t* units;
     const uint16_t* z;
     int64_t n_topics;
     int shift;
 };
 
-// The topics of some words and how much each has, word by word.
+// The topics of some words and their weights, word by word.
 struct Counts {
     std::vector<int64_t> ends;
     std::vector<int32_t> topics;
@@ -56,7 +56,7 @@ public:
         for (int64_t b = 0; b < d.n_blocks; ++b) {
             const int64_t run = runs[size_t(b)];
             if (run == d.block_runs[b + 1] || d.run_words[run] != word) continue;
-            // (more streams than the processor follows on its own)
+            // (more streams than the hardware prefetcher follows)
             __builtin_prefetch(d.z + d.run_starts[run + 1] + kAhead);
             __builtin_prefetch(d.run_starts + run + kAhead / 16);
             __builtin_prefetch(d.run_words + run + kAhead / 8);
@@ -64,7 +64,7 @@ public:
             n_tokens += d.run_starts[run + 1] - d.run_starts[run];
             ++runs[size_t(b)];
         }
-        const bool few = n_tokens < d.n_topics;  // to look at all topics would take longer
+        const bool few = n_tokens < d.n_topics;  // a scan of all topics would take longer
         for (const int64_t run : here)
             if (d.run_alike && !d.run_alike[run])
                 add_parts(run);
@@ -79,7 +79,7 @@ private:
         uint32_t* const cells = whole.data();
         for (int64_t i = d.run_starts[run]; i < d.run_starts[run + 1]; ++i) ++cells[d.z[i]];
     }
-    // (without a branch on whether a topic is new: which are cannot be foreseen)
+    // (branch-free, since new topics are unpredictable)
     void add_few(int64_t run) {
         uint32_t* const cells = whole.data();
         uint16_t* const list = found.data();
@@ -109,7 +109,7 @@ private:
                 bits[place] |= uint64_t(whole[64 * place + k] != 0) << k;
     }
 
-    // Empties the cells, in the order of topics.
+    // Empties the cells in topic order.
     void collect(Counts& out) {
         const int64_t one = d.shift < 0 ? 0 : int64_t(1) << d.shift;
         for (size_t place = 0; place < bits.size(); ++place) {
@@ -129,7 +129,7 @@ private:
     }
 
     const Drawn& d;
-    // Of each topic: tokens of weight 1, and what all others weigh.
+    // Of each topic: number of tokens of weight 1, and total weight of other tokens.
     std::vector<uint32_t> whole;  // (z of 2^32 tokens of a word would take 8 GB)
     std::vector<int64_t> parts;
     std::vector<uint16_t> found;  // the topics with tokens of weight 1, in any order
@@ -141,7 +141,7 @@ private:
 };
 
 // The weights of the tokens of each word in each topic, in units of 2^-shift, as a sparse matrix:
-// where each row begins, its topics, ascending, and how much each has.
+// row offsets, ascending topics, and weights.
 nb::tuple count_tokens(In<int64_t, 1> block_runs, In<int32_t, 1> run_words,
                        In<int64_t, 1> run_starts, MaybeIn<uint8_t, 1> run_alike,
                        MaybeIn<int64_t, 1> units, In<uint16_t, 1> z, int64_t n_words,
@@ -188,8 +188,8 @@ nb::tuple count_tokens(In<int64_t, 1> block_runs, In<int32_t, 1> run_words,
     return nb::make_tuple(starts_array, topics_array, cells_array);
 }
 
-// Of counts: beta_kj = (lambda_kj + prior) inverse_k, and sum_k alpha_k beta_kj for every word,
-// where `base_mass` is that of a word without tokens.
+// From counts: beta_kj = (lambda_kj + prior) inverse_k, and sum_k alpha_k beta_kj for every word;
+// `base_mass` is that sum for a word without tokens.
 void count_rows(In<int64_t, 1> starts, In<int32_t, 1> topics, In<int64_t, 1> cells, int shift,
                 float prior, In<float, 1> inverse, In<float, 1> alpha, double base_mass,
                 Out<float, 1> values, Out<float, 1> masses, int n_threads) {

@@ -1,4 +1,4 @@
-// The part of the Python module that learning uses on topics.
+// Functions for learning in the Python module.
 #include <algorithm>
 #include <memory>
 #include <vector>
@@ -32,8 +32,8 @@ void topic_rows(In<float, 2> kept, int64_t n_topics, double scale, double prior_
     run_ranges(t.n_words, n_threads, [&](Queue& queue) { best_kernels().topic_rows(t, queue); });
 }
 
-// OPE's picks in fours. What fills a four up are topics 0, 1, 2, ...: different ones, so that no
-// sum waits for the other.
+// OPE's picks in groups of four. Padding uses topics 0, 1, 2, ...: distinct topics, so that sums do
+// not wait for each other.
 void in_fours(int64_t n_docs, const int64_t* indptr, const int32_t* topics, const float* shares,
               std::vector<FourPicks>& fours, std::vector<int32_t>& first) {
     first.resize(size_t(n_docs) + 1);
@@ -63,7 +63,7 @@ void add(Out<float, 2> kept, int64_t n_topics, In<int32_t, 1> words, In<int64_t,
     const int64_t n_blocks = (n_words + kStep - 1) / kStep;
     if (!theta && !(indptr && topics && shares))
         throw nb::value_error("Give dense mixtures, or picks.");
-    // without a watch for signals: rows must not be left with a part of a batch
+    // no signal checks: rows must contain whole batches only
     nb::gil_scoped_release release;
     if (!theta)
         in_fours(int64_t(indptr->shape(0)) - 1, indptr->data(), topics->data(), shares->data(),

@@ -1,4 +1,4 @@
-// The part of the Python module that is random: documents' keys, and the start of topics.
+// Random numbers in the Python module: documents' keys, and initial topics.
 #include <bit>
 
 #include "arrays.hpp"
@@ -8,11 +8,10 @@
 namespace opelda {
 namespace {
 
-// of the sum of four uniform numbers of 16 bits, so that its standard deviation is a tenth
+// for the sum of four uniform 16-bit numbers: scales the standard deviation to a tenth
 constexpr double kTenth = 0.1 / 37837.22723720648;  // sqrt(4 (2^32 - 1) / 12)
 
-// A number per document that depends on its words and counts, in whatever order, and on nothing
-// else.
+// A number per document that depends only on its words and counts, in any order.
 nb::object content_keys(In<int64_t, 1> indptr, In<int32_t, 1> words, In<float, 1> counts,
                         MaybeIn<int32_t, 1> ids, int n_threads) {
     const int64_t n_docs = int64_t(indptr.shape(0)) - 1;
@@ -38,8 +37,9 @@ nb::object content_keys(In<int64_t, 1> indptr, In<int32_t, 1> words, In<float, 1
     return nb::cast(array);
 }
 
-// Weights of 1 give or take a tenth: the sum of the four quarters of a random number, which is
-// nearly normal. Each belongs to a word and a topic, whatever the number of either.
+// Weights of 1 with a standard deviation of a tenth: the sum of the four quarters of a random
+// number, which is nearly normal. Each weight depends on its word and topic, and not on the number
+// of words or topics.
 void random_start(Out<float, 2> rows, int64_t n_topics, uint64_t seed, int n_threads) {
     const int64_t stride = int64_t(rows.shape(1));
     const uint64_t key = mix(seed + kGolden);

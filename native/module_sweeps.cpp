@@ -1,4 +1,4 @@
-// The part of the Python module that sweeps: tokens laid out in blocks, and drawn (sweep.hpp).
+// Sweeps in the Python module: token layout in blocks, and drawing (sweep.hpp).
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -25,14 +25,14 @@ int64_t groups_of(int64_t n_tokens, int64_t n_topics) {
     return std::max<int64_t>(1, (std::min(n_tokens, n_topics) + step - 1) / step) * kGroupStep;
 }
 
-// A run: a block's tokens of a word.
+// A run: the tokens of a word in a block.
 struct Runs {
     std::vector<int32_t> words;
     std::vector<int64_t> starts;
     std::vector<uint8_t> alike;
 };
 
-// Where tokens go; the weights are left out where all are 1.
+// Output positions of tokens; without weights if all are 1.
 struct TokenArrays {
     uint16_t* at;
     float* sizes = nullptr;
@@ -49,7 +49,7 @@ struct Collection {
     int shift;
 };
 
-// What a token weighs in its document is rounded to this, so that sums are exact: see
+// Unit to which a token's weight in its document is rounded, so that sums are exact: see
 // engines/_tokens.py.
 double grain(const Collection& c, int64_t doc) {
     double total = 0;
@@ -57,8 +57,8 @@ double grain(const Collection& c, int64_t doc) {
     return std::exp2(std::ceil(std::log2(std::max(total, 1.0))) - 22);
 }
 
-// One block's tokens, word by word; of a word's tokens first one of each document, then a second of
-// those that have one, and so on.
+// The tokens of a block, word by word; for each word first one token of each document, then the
+// second tokens, and so on.
 Runs lay_out(const Collection& c, const std::vector<int64_t>& first_group, int64_t begin,
              int64_t end, const TokenArrays& out) {
     struct Entry {
@@ -112,7 +112,7 @@ Runs lay_out(const Collection& c, const std::vector<int64_t>& first_group, int64
     return runs;
 }
 
-// Documents divided into blocks, and their tokens as `Sweep` has them. `alike`: all weigh 1.
+// Divides documents into blocks, with tokens in the format of `Sweep`. `alike`: all weigh 1.
 nb::tuple token_blocks(In<int64_t, 1> indptr, In<int32_t, 1> words, In<float, 1> counts,
                        In<int64_t, 1> first_token, int64_t n_topics, int64_t n_words, int shift,
                        bool alike, int64_t most_docs, int n_threads) {
@@ -220,8 +220,8 @@ void sweep(In<int64_t, 1> block_docs, In<int64_t, 1> block_groups, In<int64_t, 1
     slots.complete = true;
 }
 
-// Which token of the blocks each of the documents' tokens is: both have a document's tokens in the
-// order of its words.
+// Maps each token of the documents to a token of the blocks: both have a document's tokens in word
+// order.
 nb::object token_order(In<int64_t, 1> block_docs, In<int64_t, 1> block_runs,
                        In<int64_t, 1> run_starts, In<uint16_t, 1> at, In<int64_t, 1> first_group,
                        In<int64_t, 1> first_token, int n_threads) {
@@ -249,7 +249,7 @@ nb::object token_order(In<int64_t, 1> block_docs, In<int64_t, 1> block_runs,
     return nb::cast(array);
 }
 
-// The topics of some documents, ascending, and how much of them each is.
+// The topics of some documents, ascending, and their sizes.
 nb::tuple slot_sizes(const SlotStore& slots, In<int64_t, 1> block_docs, In<int64_t, 1> docs) {
     std::vector<int32_t> topics;
     std::vector<float> sizes;

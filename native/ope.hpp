@@ -1,16 +1,15 @@
 // OPE (Than & Doan, Algorithm 1), exact, at a cost that hardly depends on the number of topics.
 //
-// After s moves the mixture is u / (base + s) with u = base * start + c, where c_k counts how often
-// topic k was picked, and likewise the words' probabilities are y / (base + s) with y_j = base *
-// start_j + sum_k c_k beta_kj. The common factor drops out of the argmax: the next vertex maximises
+// After s moves the mixture is u / (base + s) with u = base * start + c, where c_k counts the picks
+// of topic k; likewise the words' probabilities are y / (base + s) with y_j = base * start_j +
+// sum_k c_k beta_kj. The common factor drops out of the argmax: the next vertex maximises
 // a G_k + b (alpha_k - 1) / u_k,  G_k = sum_j d_j beta_kj / y_j.
 //
-// y only grows, so every G_k only falls: a value computed earlier is an upper bound now. A topic
-// never picked competes with its bound; its G_k is computed afresh only when the bound reaches the
-// best score found. Rounding cannot break this: y, d / y and the sums below are monotone in
-// floating point too, as long as a G_k is always summed in the same order ("exact" below), and
-// bounds taken from a full gradient, which sums in another order, are widened by the worst rounding
-// error.
+// y only grows, so every G_k only falls: an earlier value is an upper bound now. A topic that was
+// never picked competes with its bound; its G_k is recomputed only when the bound reaches the best
+// score. Rounding preserves this: y, d / y and the sums below are monotone in floating point if a
+// G_k is always summed in the same order ("exact" below). Bounds from a full gradient, which has
+// another summation order, are widened by the worst-case rounding error.
 #pragma once
 
 #include <cmath>
@@ -21,7 +20,7 @@
 
 namespace OPELDA_ISA {
 
-constexpr int64_t kGapEvery = 5;  // moves between two looks at the gap
+constexpr int64_t kGapEvery = 5;  // moves between two evaluations of the gap
 
 class Ope {
 public:
@@ -74,8 +73,8 @@ private:
     double *x64, *ratio64;
 };
 
-// f(theta after first) < f(theta after second), or the coin of OPE2 in its place. Only the two
-// topics' terms differ.
+// f(theta after first) < f(theta after second), or the coin of OPE2. Only the terms of these two
+// topics differ.
 inline bool Ope::second_is_better(const Vertex& first, const Vertex& second, int64_t move) {
     const double after = plan.base[move + 1];
     double f[2];
@@ -100,8 +99,7 @@ inline void Ope::search(int64_t restart) {
     for (int64_t move = 0; move < plan.n_moves && !walk.doc.stopped(move); ++move) {
         bounds.rebase(plan.base[move]);
         ahead.turn();
-        // with one topic picked and the others' bounds below even its prior term, there is no need
-        // to look at the words
+        // with a single picked topic, and all bounds below its prior term, the words are not needed
         if (skips && walk.picked == 1 &&
             bounds.optimum_of_unpicked(a[move], b[move]) < b[move] * walk.penalty[0]) {
             walk.pick(walk.topic[0], 0);
@@ -126,8 +124,8 @@ inline void Ope::search(int64_t restart) {
     bounds.rebase(plan.base[walk.moves]);
 }
 
-// Writes the certificate and returns f. The topics that decide the two gaps are found in single
-// precision, the values in double.
+// Writes the certificate and returns f. Single precision finds the topics that determine the two
+// gaps; double precision computes the values.
 inline double Ope::certify(int64_t index, const Outputs& out) {
     for (int64_t j = 0; j < walk.doc.n_padded; j += kDoubles)
         store(x64 + j, walk.y64(j, walk.base) / walk.mass());
@@ -144,7 +142,7 @@ inline double Ope::certify(int64_t index, const Outputs& out) {
             positive(likelihood_slope(walk.doc, ratio64, steepest.topic) - walk.doc.tokens +
                      walk.mass() * walk.prior_slope(steepest.topic, steepest.slot) - alpha_excess);
         out.likelihood_gap[index] = positive(slope - walk.doc.tokens);
-        // the steepest was found in single precision
+        // the largest slope was found in single precision
         out.likelihood_loss[index] =
             jensen_loss(walk.doc, slope * (1 + double(bounds.noise)), p.n_topics);
         out.log_likelihood[index] = likelihood;
@@ -158,7 +156,7 @@ inline void Ope::run(int64_t index, int64_t last, const Outputs& out) {
     bounds.open();
     kept = kept_moves = 0;
     if (out.n_iter) out.n_iter[index] = 0;
-    if (walk.doc.n == 0) return;  // the caller fills in the prior's mean
+    if (walk.doc.n == 0) return;  // the caller sets the prior's mean
     ahead.aim(index + 1, last, plan.n_moves * plan.n_restarts);
     first_sequence = plan.by_content
                          ? int64_t(document_key(p, index, plan.seed) % uint64_t(plan.n_sequences))

@@ -1,5 +1,5 @@
-// OPE's argmax over all topics, at the cost of a few (see ope.hpp): topics never picked compete
-// with bounds.
+// OPE's argmax over all topics, at the cost of a few topics (see ope.hpp): topics that were never
+// picked compete with bounds.
 #pragma once
 
 #include <cmath>
@@ -8,7 +8,7 @@
 
 namespace OPELDA_ISA {
 
-constexpr float kOut = -1e30f;  // the bound of a topic that does not compete among the never picked
+constexpr float kOut = -1e30f;  // the bound of a topic excluded from the never picked
 constexpr float kUnknown = 3e38f;
 
 struct Vertex {
@@ -26,7 +26,7 @@ struct OpeBounds {
     const OpePlan& plan;
     float *bound,
         *first_bound;   // per topic: upper bound of G_k, kOut once picked; the same at the start
-    float highest = 0;  // no bound is above this
+    float highest = 0;  // upper limit of all bounds
     int64_t moves_then = 0;  // when the bounds were last taken from a full gradient
     int64_t* tried;
     float* tried_slope;
@@ -57,7 +57,7 @@ struct OpeBounds {
         noise = 2.5e-7f * float(vectors + 8);
     }
 
-    // Begins a walk; all walks of a document begin with the same bounds.
+    // Starts a walk; all walks of a document start from the same bounds.
     void begin(bool first) {
         walk.begin();
         highest = kUnknown;
@@ -75,8 +75,8 @@ struct OpeBounds {
         bound[v.topic] = kOut;
     }
 
-    // Scores are compared with bounds with room for the rounding of both: of the sums over words,
-    // and of the prior's share.
+    // Margin for rounding when scores are compared with bounds: of sums over words, and of the
+    // prior's term.
     float rounding(float likelihood, float b) const {
         return noise * likelihood + 1e-6f * b * prior_abs;
     }
@@ -90,7 +90,7 @@ struct OpeBounds {
     Vertex vertex(float a, float b);
     Vertex vertex_of_all(Vertex best, float a, float b);
     Vertex most_promising(float a, float b, float& top) const;
-    Vertex vertex_of_last_resort() const {  // no score is a number: still a topic that exists
+    Vertex vertex_of_last_resort() const {  // all scores are NaN: any valid topic
         Vertex v;
         v.topic = walk.picked > 0 ? walk.topic[0] : 0;
         v.slot = walk.picked > 0 ? 0 : -1;
@@ -135,11 +135,11 @@ OPELDA_INLINE Vertex OpeBounds::vertex(float a, float b) {
     return vertex_of_all(best, a, b);
 }
 
-// The same where a topic never picked may be better than the best of the picked.
+// The same if a topic never picked may exceed the best picked topic.
 __attribute__((noinline)) inline Vertex OpeBounds::vertex_of_all(Vertex best, float a, float b) {
     const float b_new = b * walk.inverse_base;
     walk.set_ratio();
-    // trying a topic costs a strided walk over the words, a full gradient one vector per 16 topics
+    // testing a topic costs a strided walk over the words, a full gradient one vector per 16 topics
     const int64_t patience = 1 + p.stride / 256;
     bool fresh = false;
     int64_t n_tried = 0, looks = 0;
@@ -155,8 +155,8 @@ __attribute__((noinline)) inline Vertex OpeBounds::vertex_of_all(Vertex best, fl
             fresh = true;
             continue;
         }
-        if (p.coarse && !fresh) {  // a look at the bytes, which are in the cache, may save one at
-                                   // the rows, which are not
+        if (p.coarse && !fresh) {  // the coarse bytes are in the cache and may save a read of the
+                                   // rows, which are not
             bound[candidate.topic] = walk.coarse_bound(candidate.topic);
             const float closer = a * bound[candidate.topic] + b_new * prior[candidate.topic];
             if (closer + rounding(a * reach, b_new) < best.score) continue;
@@ -176,8 +176,8 @@ __attribute__((noinline)) inline Vertex OpeBounds::vertex_of_all(Vertex best, fl
     return best;
 }
 
-// Gives the start another weight. The literal schedule's first move forgets the start: y falls, and
-// no bound holds any more.
+// Changes the weight of the start. In the literal schedule the first move forgets the start: y
+// falls, and all bounds become invalid.
 inline void OpeBounds::rebase(float value) {
     if (value == walk.base) return;
     const bool forgets = value < walk.base;

@@ -1,5 +1,4 @@
-// The state of one walk of OPE (ope.hpp): which topics were picked how often, and what follows for
-// the words.
+// The state of a walk of OPE (ope.hpp): pick counts of topics, and derived values of the words.
 #pragma once
 
 #include "document.hpp"
@@ -63,7 +62,7 @@ struct OpeWalk {
         for (int64_t i = 0; i < picked; ++i) weigh(i);
     }
 
-    // Moves towards a topic, at its slot if it was picked before.
+    // Moves towards a topic, at its slot if picked before.
     void pick(int64_t k, int64_t slot) {
         if (slot < 0) {
             slot = picked++;
@@ -83,7 +82,7 @@ struct OpeWalk {
         penalty[slot] = weight[slot] / (double(base) * share[slot] + count[slot]);
     }
 
-    // The prior's slope of a topic in u, which is penalty where it was picked.
+    // The prior's slope of a topic in u; equals penalty for picked topics.
     double prior_slope(int64_t k, int64_t slot) const {
         return slot >= 0 ? penalty[slot]
                          : (double(p.alpha[k]) - 1) / (double(base) * plan.start[k]);
@@ -91,7 +90,7 @@ struct OpeWalk {
 
     double mass() const { return double(base) + double(moves); }
 
-    // y of kDoubles words from j on, in double precision, with the start at that weight.
+    // y of kDoubles words from j on, in double precision, with the given weight of the start.
     vd y64(int64_t j, double weight_of_start) const {
         vd y = widen(start + j) * weight_of_start;
         for (int64_t i = 0; i < picked; ++i)

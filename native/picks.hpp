@@ -1,4 +1,4 @@
-// The topics of documents and their shares, gathered from many threads and handed to NumPy.
+// The topics of documents and their shares, collected by threads and passed to NumPy.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ struct PickSink {
     std::vector<Part> parts;  // one per range of the queue, so threads never share one
     std::vector<int32_t> lengths;
 
-    // As NumPy arrays: where each document's begin, the topics, their shares.
+    // As NumPy arrays: offsets of documents, topics, shares.
     nb::object arrays() const {
         size_t total = 0;
         for (const auto& part : parts) total += part.topics.size();

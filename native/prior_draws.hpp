@@ -1,5 +1,5 @@
-// Draws from the prior's part of a word's topics, P(k) ~ alpha_k beta_kj: rare, and mostly one or
-// two of a word at a time (sweep.hpp).
+// Draws from the prior's part of a word's topics, P(k) ~ alpha_k beta_kj: rare, usually one or two
+// per word at a time (sweep.hpp).
 #pragma once
 
 #include "arena.hpp"
@@ -15,24 +15,24 @@ public:
         base_masses = arena.array<float>(n_blocks);
         before = arena.array<float>(padded(n_blocks));
     }
-    // `row` is `base`, or zeros where rows are dense.
+    // `row` is `base`, or zeros for dense rows.
     void prepare(const float* row) {
         for (int64_t b = 0; b < n_blocks; ++b) base_masses[b] = mass_of(row, b);
         for (int64_t b = 0; b < padded(n_blocks); ++b) before[b] = __builtin_huge_valf();
     }
-    // Draws are of this word from now on.
+    // Selects the word of the next draws.
     OPELDA_INLINE void turn_to(int64_t to) {
         word = to;
         summed = false;
     }
 
-    // A topic of the word, whose row is laid out in `row`; `own` of row[now] is the token itself.
-    // First the block of topics, then the topic.
+    // Draws a topic of the word, whose row is in `row`; `own` of row[now] is the token itself.
+    // Draws the block of topics first, then the topic.
     __attribute__((noinline)) uint16_t draw(const float* row, float target, uint32_t now,
                                             float own) {
         if (!summed) sum_up(row);
         const int64_t here = now / kPad;
-        const float mine = own > 0 ? s.alpha[now] * own : 0;  // what later blocks begin sooner by
+        const float mine = own > 0 ? s.alpha[now] * own : 0;  // later blocks start earlier by this
         int64_t block = n_begun(target + mine) - 1;
         if (block <= here)
             block = n_begun(target) - 1;
@@ -40,7 +40,7 @@ public:
             target += mine;
         block = block < n_blocks ? block : n_blocks - 1;
         target -= before[block];
-        // (rounding may leave the target beyond the end, or in a block without any)
+        // (rounding can put the target beyond the end, or in an empty block)
         int64_t found = -1;
         for (int64_t k = block * kPad; k < (block + 1) * kPad && (found < 0 || target >= 0); ++k) {
             const float p = s.alpha[k] * (k == int64_t(now) ? row[k] - own : row[k]);
@@ -52,7 +52,7 @@ public:
     }
 
 private:
-    // Sums up the masses before each block of topics: from the word's few topics, or from all.
+    // Sums the masses before each block of topics: from the word's few topics, or from all.
     void sum_up(const float* row) {
         summed = true;
         float total = 0;
@@ -82,7 +82,7 @@ private:
             mass += load(s.alpha + block * kPad + k) * load(row + block * kPad + k);
         return sum(mass);
     }
-    // How many blocks begin at `target` or before it; the first always does.
+    // Number of blocks that start at `target` or before; at least 1.
     OPELDA_INLINE int64_t n_begun(float target) const {
         vi begun = {};
         for (int64_t b = 0; b < padded(n_blocks); b += kLanes) begun -= load(before + b) <= target;
@@ -90,13 +90,13 @@ private:
         return n > 1 ? n : 1;
     }
 
-    static constexpr int64_t kFewTopics = 2;  // of a block: more are summed sooner all together
+    static constexpr int64_t kFewTopics = 2;  // of a block: for more, a full sum is faster
 
     const opelda::Sweep& s;
     const int64_t n_blocks;
     float *base_masses, *before;  // of blocks of topics
     int64_t word = 0;
-    bool summed = false;  // `before` is of the word at hand
+    bool summed = false;  // `before` belongs to the current word
 };
 
 }  // namespace OPELDA_ISA

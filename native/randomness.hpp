@@ -1,4 +1,4 @@
-// Random numbers that depend on the seed and the document's content alone: the same arithmetic as
+// Random numbers that depend on the seed and the document's content only: identical to
 // engines/_documents.py.
 #pragma once
 
@@ -10,7 +10,7 @@ namespace OPELDA_ISA {
 using opelda::kGolden;
 using opelda::mix;
 
-constexpr uint64_t kBetweenLooks = 1 << 12;  // draws between two looks for a signal
+constexpr uint64_t kBetweenLooks = 1 << 12;  // draws between two signal checks
 
 inline uint64_t document_key(const Problem& p, int64_t index, uint64_t seed) {
     uint64_t total = 0;

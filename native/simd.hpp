@@ -1,8 +1,7 @@
-// Vectors of one register: 64 bytes with AVX-512, 32 with AVX2, 16 with SSE2 and NEON, so that one
-// source serves them all. (Wider ones would compile too, but GCC takes what does not fit a register
-// apart, lane by lane.) Everything here is private to the instruction set being compiled
-// (OPELDA_ISA is a different namespace each time): no symbol built for one can be picked by the
-// linker for another.
+// Vectors of one register: 64 bytes with AVX-512, 32 with AVX2, 16 with SSE2 and NEON, from a
+// common source. (GCC would split wider vectors lane by lane.) Everything here is private to the
+// instruction set being compiled (OPELDA_ISA is a different namespace each time), so the linker
+// cannot mix symbols of different instruction sets.
 #pragma once
 
 #if defined(__SSE2__)
@@ -26,7 +25,7 @@ constexpr int kRegister = 16;
 #endif
 constexpr int kLanes = kRegister / 4;    // floats or 32-bit integers
 constexpr int kDoubles = kRegister / 8;  // doubles or 64-bit integers
-// Arrays and rows are padded to a multiple of this many floats whatever the register: a cache line.
+// Arrays and rows are padded to a multiple of this number of floats, a cache line.
 constexpr int kPad = 16;
 
 typedef float vf __attribute__((vector_size(kRegister)));
@@ -34,7 +33,7 @@ typedef int32_t vi __attribute__((vector_size(kRegister)));
 typedef double vd __attribute__((vector_size(kRegister)));
 typedef int64_t vl __attribute__((vector_size(kRegister)));
 typedef uint64_t vu __attribute__((vector_size(kRegister)));
-typedef float vh __attribute__((vector_size(kRegister / 2)));  // as many floats as vd has doubles
+typedef float vh __attribute__((vector_size(kRegister / 2)));  // as many lanes as vd
 typedef float vf_any __attribute__((vector_size(kRegister), aligned(4)));
 typedef int32_t vi_any __attribute__((vector_size(kRegister), aligned(4)));
 
@@ -48,7 +47,7 @@ OPELDA_INLINE vd load(const double* p) {
 OPELDA_INLINE void store(float* p, vf v) { *reinterpret_cast<vf_any*>(p) = v; }
 OPELDA_INLINE void store(float* p, vh v) { std::memcpy(p, &v, sizeof v); }
 OPELDA_INLINE void store(double* p, vd v) { std::memcpy(p, &v, sizeof v); }
-// (s - 0 is s, which the compiler knows; 0 + s is not where s is -0, and would be computed.)
+// (The compiler simplifies s - 0 to s, but must compute 0 + s, which differs for -0.)
 OPELDA_INLINE vf broadcast(float s) { return s - vf{}; }
 OPELDA_INLINE vd broadcast(double s) { return s - vd{}; }
 OPELDA_INLINE vf as_float(vi bits) {
@@ -64,20 +63,20 @@ constexpr double kNumbers64[kPad / 2] = {0, 1, 2, 3, 4, 5, 6, 7};
 OPELDA_INLINE vf max(vf a, vf b) { return a > b ? a : b; }
 OPELDA_INLINE vd max(vd a, vd b) { return a > b ? a : b; }
 
-// Where `value` is larger than `best` it and its `place` take over.
+// Replaces `best` and its place by `value` and its `place` in lanes with a larger value.
 OPELDA_INLINE void keep_larger(vf& best, vi& where, vf value, vi place) {
     const vi larger = value > best;
     best = larger ? value : best;
     where = larger ? place : where;
 }
 
-// The places of the lanes that equal `value`, and a large number elsewhere.
+// The places of the lanes that equal `value`; a large number in other lanes.
 OPELDA_INLINE vi places_of(float value, vf lanes, vi places) {
     return lanes == value ? places : vi{} + INT32_MAX;
 }
 
-// Floats widened to doubles, kDoubles of them, and back. From memory that is one instruction, where
-// GCC makes several of the general form.
+// Conversion between kDoubles floats and doubles. Loads from memory take a single instruction,
+// where GCC emits several for the general form.
 OPELDA_INLINE vd widen(vh v) { return __builtin_convertvector(v, vd); }
 OPELDA_INLINE vd widen(const float* p) {
 #if defined(__AVX512F__)
@@ -90,7 +89,7 @@ OPELDA_INLINE vd widen(const float* p) {
     return widen(v);
 #endif
 }
-// kDoubles of a vector's floats, from that place on.
+// kDoubles of a vector's floats, starting at this lane.
 OPELDA_INLINE vd half(vf v, int64_t at) {
     vh part;
     std::memcpy(&part, reinterpret_cast<const char*>(&v) + at * sizeof(float), sizeof part);
@@ -98,8 +97,9 @@ OPELDA_INLINE vd half(vf v, int64_t at) {
 }
 OPELDA_INLINE vh narrow(vd v) { return __builtin_convertvector(v, vh); }
 
-// The upper half of the lanes is put on the lower with `op`, and again, down to one value. The tree
-// is fixed, so that with one instruction set a value does not depend on where it is computed.
+// Combines the upper half of the lanes with the lower half by `op`, repeatedly, down to a single
+// value. The tree is fixed, so with the same instruction set a value does not depend on where it is
+// computed.
 template <class V, int... I> OPELDA_INLINE auto lower(V v, std::integer_sequence<int, I...>) {
     return __builtin_shufflevector(v, v, I...);
 }
@@ -134,7 +134,7 @@ OPELDA_INLINE double largest(vd v) {
 OPELDA_INLINE int32_t smallest(vi v) {
     return fold(v, [](auto a, auto b) { return a < b ? a : b; });
 }
-// Of the masks that comparisons make, whose integers compilers call by different names.
+// For comparison masks, whose integer types differ between compilers.
 template <class Mask> OPELDA_INLINE bool any(Mask v) {
     return fold(v, [](auto a, auto b) { return a | b; }) != 0;
 }
@@ -142,8 +142,8 @@ template <class Mask> OPELDA_INLINE bool all(Mask v) {
     return fold(v, [](auto a, auto b) { return a & b; }) != 0;
 }
 
-// As many vectors as one has lanes, to the vector of their sums, by the same tree: each step folds
-// pairs of vectors into one for both.
+// Reduces kLanes vectors to the vector of their sums, with the same tree: each step folds pairs of
+// vectors.
 template <int Half, class V, int... L>
 OPELDA_INLINE V join(V a, V b, std::integer_sequence<int, L...>) {
     constexpr int n = sizeof...(L);
@@ -157,7 +157,7 @@ template <int Half, class V> OPELDA_INLINE V fold_sums(V* v) {
     if constexpr (Half > 1) return fold_sums<Half / 2>(v);
     return v[0];
 }
-// As many vectors as one has lanes, a square, turned about its diagonal.
+// Transposes a square of vectors.
 template <int Half, class V, int... L>
 OPELDA_INLINE void swap_blocks(V& a, V& b, std::integer_sequence<int, L...>) {
     constexpr int n = sizeof...(L);

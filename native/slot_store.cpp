@@ -6,8 +6,8 @@ namespace opelda {
 
 namespace {
 
-// The largest first, equal ones by topic: a function of the document's tokens, not of how they came
-// to be where they are. They are few, and hardly ever out of order.
+// Largest first, ties by topic: depends only on the document's tokens, not on their history. Slots
+// are few and usually in order.
 using Place = std::vector<SlotStore::Slot>::iterator;
 void sort(Place begin, Place end) {
     const auto before = [](const SlotStore::Slot& a, const SlotStore::Slot& b) {

@@ -1,4 +1,4 @@
-// The topics of all documents between sweeps, packed.
+// The packed topics of all documents between sweeps.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// The topics that a document has, in groups of slots (kernels.hpp): what sweep.hpp does with them.
+// The topics of a document in groups of slots (kernels.hpp): operations for sweep.hpp.
 #pragma once
 
 #if defined(__aarch64__)
@@ -18,7 +18,7 @@ constexpr int kQuad = 4;
 typedef float v4 __attribute__((vector_size(16)));
 typedef int32_t n4 __attribute__((vector_size(16)));
 
-// How many of four running sums are at most `target`, and how many of a group's.
+// Number of running sums that are at most `target`: among four, and in a group.
 OPELDA_INLINE uint32_t sum_of(n4 passed) {
 #if defined(__aarch64__)
     return uint32_t(-vaddvq_s32(int32x4_t(passed)));
@@ -40,7 +40,7 @@ OPELDA_INLINE uint32_t count_up_to(const float* sums, float target) {
     return sum_of(up_to(sums, target) + up_to(sums + kQuad, target));
 }
 
-// One instruction each (which of two zeros or NaNs does not matter here).
+// One instruction each (zeros and NaNs need no fixed order here).
 OPELDA_INLINE float smaller(float a, float b) {
 #if defined(__aarch64__)
     return __builtin_fminf(a, b);
@@ -56,10 +56,10 @@ OPELDA_INLINE float larger(float a, float b) {
 #endif
 }
 
-// Where a document keeps the size of a topic that it has: two groups are looked at together, so
-// that it does not matter to the branches in which of them it is. The loop has no bound: a
-// token's topic is among its document's slots. `enter` put it there, and sizes are exact sums: a
-// slot is empty, and may go to another topic, only when no token is left in it.
+// Address of the size of a topic in a document. Two groups are compared together, so that branches
+// do not depend on the group. The loop has no bound: a token's topic is always among its document's
+// slots, because `enter` added it and sizes are exact sums: a slot is empty, and may be reused,
+// only when its topic has no token left.
 OPELDA_INLINE float* size_of(SlotGroup* doc, uint32_t n_slots, uint16_t topic) {
     typedef uint16_t v8 __attribute__((vector_size(16)));
     for (;; doc += 2, n_slots -= 2 * kSlots) {
@@ -68,7 +68,7 @@ OPELDA_INLINE float* size_of(SlotGroup* doc, uint32_t n_slots, uint16_t topic) {
         std::memcpy(&one, doc->topics, sizeof one);
         std::memcpy(&two, other->topics, sizeof two);
         one = v8(one == topic), two = v8(two == topic);
-        // 16 bits or nibbles, one for each slot
+        // 16 bits or nibbles, one per slot
 #if defined(__aarch64__)
         constexpr uint32_t each = 4;
         const uint8x16_t bytes = vuzp1q_u8(uint8x16_t(one), uint8x16_t(two));
@@ -93,7 +93,7 @@ OPELDA_INLINE float* size_of(SlotGroup* doc, uint32_t n_slots, uint16_t topic) {
     }
 }
 
-// The first of a group's slots that has the topic, and the first that is empty, or kSlots.
+// The first slot of a group with the topic, and the first empty slot, or kSlots.
 OPELDA_INLINE uint32_t slot_with(const SlotGroup& group, uint16_t topic) {
     typedef uint16_t v8 __attribute__((vector_size(16)));
     v8 topics;
@@ -111,8 +111,8 @@ OPELDA_INLINE uint32_t empty_slot(const SlotGroup& group) {
     return kSlots;
 }
 
-// Puts a token into a topic, which gets a slot if it has none: the first that is empty. `none` is
-// no topic, and what the slots after a document's last have.
+// Adds a token to a topic; a new topic gets the first empty slot. `none` marks slots without a
+// topic and the slots after a document's last.
 __attribute__((noinline)) inline void enter(SlotGroup* doc, uint16_t topic, float weight,
                                             uint16_t none) {
     const uint32_t n_groups = (doc->n_slots + kSlots - 1) / kSlots;

@@ -1,5 +1,5 @@
-// What the iterative methods share: the document's rows copied side by side (they are read in every
-// iteration), products with all of them, and the loop over documents.
+// Shared by the iterative methods: the document's rows copied side by side (every iteration reads
+// them), products with these rows, and the loop over documents.
 #pragma once
 
 #include "certificate.hpp"
@@ -9,7 +9,7 @@ namespace OPELDA_ISA {
 
 using opelda::Queue;
 
-// Beyond this many weights the rows stay where they are: no cache would hold the copy either.
+// Above this number of weights the rows are not copied: no cache would hold the copy.
 constexpr int64_t kLargestCopy = int64_t(1) << 20;
 
 struct Gathered {
@@ -44,7 +44,7 @@ struct Gathered {
     }
 };
 
-// Asks for the rows of a document that comes next.
+// Fetches the rows of a later document.
 inline void fetch_rows(const Problem& p, int64_t index) {
     for (int64_t i = p.indptr[index]; i < p.indptr[index + 1]; ++i)
         for (int64_t k = 0; k < p.stride; k += kPad)
@@ -64,16 +64,16 @@ inline void dot_rows(const Document& doc, const float* weight, int64_t width, fl
     }
 }
 
-// Topic weights to a mixture that sums to 1.
+// Normalises topic weights to a mixture that sums to 1.
 inline void normalise(const double* weight, int64_t n_topics, float* theta) {
     double total = 0;
     for (int64_t k = 0; k < n_topics; ++k) total += weight[k];
     for (int64_t k = 0; k < n_topics; ++k) theta[k] = float(weight[k] / total);
 }
 
-// A Solver allocates its arrays, prepares what no document changes, and solves one document at a
-// time, returning how many iterations that took. The certificate follows while the document's rows
-// are still in the cache.
+// A Solver allocates its arrays, prepares values that are equal for all documents, and solves a
+// document at a time, returning the number of iterations. The certificate follows while the
+// document's rows are still in the cache.
 template <class Solver, class Settings>
 void run_solver(const Problem& p, const Settings& settings, const Outputs& out, Queue& queue) {
     Gathered gathered(p);
@@ -92,7 +92,7 @@ void run_solver(const Problem& p, const Settings& settings, const Outputs& out, 
             gathered.open(i);
             if (i + 1 < end) fetch_rows(p, i + 1);
             out.n_iter[i] = 0;
-            if (gathered.doc.n == 0) continue;  // the caller fills in the prior's mean
+            if (gathered.doc.n == 0) continue;  // the caller sets the prior's mean
             float* theta = out.theta + i * p.n_topics;
             if constexpr (requires { solver.solve(gathered, i, theta, theta); }) {
                 out.n_iter[i] = solver.solve(gathered, i, theta,

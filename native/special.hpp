@@ -7,8 +7,8 @@ namespace OPELDA_ISA {
 
 // Natural logarithm of positive normal doubles to about 1e-14: exponent plus 2 atanh(s), s = (m -
 // 1)/(m + 1), with the mantissa m in [sqrt(1/2), sqrt 2). Only AVX-512 shifts signed 64-bit
-// integers to the right or makes doubles of them: the exponent is raised by 1024 to be shifted as
-// unsigned, and becomes a double in the last bits of 1.5 * 2^52.
+// integers to the right or converts them to doubles: the exponent is raised by 1024, shifted as
+// unsigned, and converted through the last bits of 1.5 * 2^52.
 OPELDA_INLINE vd log(vd x) {
     vu bits;
     std::memcpy(&bits, &x, sizeof bits);
@@ -101,7 +101,7 @@ inline GammaPair gamma_pair(vd x) {
     return pair;
 }
 
-// Natural logarithm of positive normal floats to about 2e-7 relative, in the way of the doubles'.
+// Natural logarithm of positive normal floats to about 2e-7 relative, as for doubles.
 OPELDA_INLINE vf log(vf x) {
     vi bits;
     std::memcpy(&bits, &x, sizeof bits);

@@ -1,17 +1,16 @@
-// One sweep of collapsed Gibbs sampling over a collection whose tokens keep their topics from sweep
-// to sweep; the topics' counts stand still meanwhile, so that documents do not depend on each
-// other.
+// A sweep of collapsed Gibbs sampling over a collection whose tokens keep their topics between
+// sweeps. The topics' counts are constant during a sweep, so documents are independent.
 //
 //     P(z = k) ~ (N_dk + alpha_k) (beta_kj - own)
 //
-// where the token itself is taken out of N_dk and of beta. The part with N_dk lives on the few
-// topics that the document has, the part with alpha_k is one number per word but for the rare draw
-// that lands there.
+// where N_dk and beta exclude the token itself. The term with N_dk covers the few topics of the
+// document; the term with alpha_k is a number per word, except for the rare draws that fall into
+// it.
 //
-// A block of documents is gone through word by word: a word's row is laid out once, in the first
-// cache, for all of the block's tokens of the word, and what is read at random is the documents'
-// few topics, in the second. A document's tokens are drawn in the order of its words whatever the
-// blocks, so that these do not matter to the result.
+// A block of documents is processed word by word: a word's row is unpacked once, into the L1 cache,
+// for all of the block's tokens of the word; random reads concern the documents' topics, in the L2
+// cache. A document's tokens are drawn in word order for any division into blocks, so blocks do not
+// affect the result.
 #pragma once
 
 #include "arena.hpp"
@@ -68,7 +67,7 @@ private:
 
     void go_through_words(int64_t block, bool first) {
         for (int64_t i = s.block_runs[block]; i < s.block_runs[block + 1]; ++i) {
-            // (tokens without topics would be taken for such as have one)
+            // (tokens without topics must not be mistaken for tokens with topics)
             if (!first && opelda::stopped()) return;
             lay_out(s.run_words[i]);
             fetch_rows(i, s.block_runs[block + 1] - 1);
@@ -90,7 +89,7 @@ private:
         for (int64_t i = s.row_starts[word]; i < s.row_starts[word + 1]; ++i)
             row[s.row_topics[i]] = s.row_values[i];
     }
-    // Words are rare in a block, and their rows far apart: fetched ahead of run i.
+    // Words are rare in a block, and their rows scattered: fetches rows ahead of run i.
     OPELDA_INLINE void fetch_rows(int64_t i, int64_t last) const {
         if (s.dense) return;
         const int64_t far = s.run_words[i + 8 < last ? i + 8 : last];
@@ -106,9 +105,9 @@ private:
             row[s.row_topics[i]] = s.base[s.row_topics[i]];
     }
 
-    // Draws the block's tokens of a word. A document's tokens of the word are not neighbours where
-    // others have it too: tokens are drawn together as long as documents ascend, in three steps
-    // over all of them, for within a step no token waits for another.
+    // Draws the block's tokens of a word. A document's tokens of the word are not adjacent if other
+    // documents have the word: tokens are drawn together while documents ascend, in three steps
+    // over all these tokens, since tokens do not depend on each other within a step.
     template <bool Unit, bool First> void go_through(int64_t run) {
         for (int64_t begin = s.run_starts[run]; begin < s.run_starts[run + 1];) {
             const int64_t left = s.run_starts[run + 1] - begin;
@@ -120,8 +119,8 @@ private:
         }
     }
 
-    // Gives tokens their random numbers and takes them out of their topics, as long as their
-    // documents ascend and there are no more than that many; returns how many.
+    // Draws random numbers for up to `most` tokens and removes the tokens from their topics, while
+    // their documents ascend; returns the number of tokens.
     template <bool Unit, bool First>
     OPELDA_INLINE uint32_t take_out(int64_t begin, uint32_t most) {
         const uint16_t* const __restrict at = s.at + begin;
@@ -141,15 +140,15 @@ private:
         return i;
     }
 
-    // How much of row[now] the token itself is.
+    // The token's own part of row[now].
     template <bool Unit> OPELDA_INLINE float own_part(uint32_t now, int64_t token) const {
         const float most = Unit ? shares[now].inverse : shares[now].inverse * s.weights[token];
         return smaller(most, row[now]);
     }
 
-    // The running sums of the tokens' slots, one float after the other: putting four together costs
-    // more than it saves. And the place among them that is drawn, beyond them where there are too
-    // many slots (choose_further). Slots without a topic add nothing, exactly.
+    // The running sums of the tokens' slots, a float at a time: combining four costs more than it
+    // saves. Also the drawn index among them; it lies beyond the end if there are too many slots
+    // (choose_further). Slots without a topic add exactly 0.
     template <bool Unit, bool First> OPELDA_INLINE void weigh(int64_t begin, uint32_t n) {
         const uint16_t* const __restrict at = s.at + begin;
         const uint16_t* const __restrict z = s.z + begin;
@@ -161,7 +160,7 @@ private:
             const SlotGroup* doc = groups + kGroupStep * at[i];
             const uint32_t now = z[i], n_slots = doc->n_slots;
             float rest = prior, beta = 0;
-            if (!First) {  // the row is the token's own for a moment
+            if (!First) {  // temporarily remove the token's own part
                 beta = row[now];
                 const float own = own_part<Unit>(now, begin + i);
                 rest = larger(prior - own * shares[now].alpha, 0);
@@ -186,7 +185,7 @@ private:
         return used;
     }
 
-    // Puts the tokens into the topics drawn: mostly one of the document's first group.
+    // Assigns the drawn topics to the tokens: mostly from the document's first group.
     template <bool Unit, bool First> OPELDA_INLINE void choose(int64_t begin, uint32_t n) {
         const uint16_t* const __restrict at = s.at + begin;
         uint16_t* const __restrict z = s.z + begin;
@@ -239,7 +238,7 @@ private:
     }
 
     static constexpr int64_t kAtOnce = 128, kAhead = 16;
-    static constexpr uint32_t kFew = 32;  // slots; documents with more are drawn on their own
+    static constexpr uint32_t kFew = 32;  // slots; larger documents are drawn individually
 
     struct Share {
         float inverse, alpha;
@@ -247,8 +246,8 @@ private:
 
     const Sweep& s;
     SlotGroup* groups;  // of the block
-    // the word's probabilities, and a zero for slots without a topic; running sums of the tokens at
-    // hand
+    // the word's probabilities, and a zero for slots without a topic; running sums of the current
+    // tokens
     float *row, *ends, *many_ends;
     Share* shares;  // of topics
     float prior = 0;

@@ -19,14 +19,14 @@ using Clock = std::chrono::steady_clock;
 
 constexpr auto kBetweenChecks = std::chrono::milliseconds(50);
 
-// A call's parts, taken one by one by whoever comes.
+// The parts of a call, claimed individually by threads.
 struct Job {
     const std::function<void(int)>* part;
     int n;
-    int next = 0;     // the part to be taken next
-    int at_work = 0;  // threads that hold a part
+    int next = 0;     // index of the next part
+    int at_work = 0;  // threads with a part
     std::atomic<bool> stopping{false};
-    std::exception_ptr error = nullptr;  // read when no thread is at work
+    std::exception_ptr error = nullptr;  // read when all threads are idle
 
     void stop(std::exception_ptr reason) {
         if (!stopping.exchange(true)) error = std::move(reason);
@@ -34,7 +34,7 @@ struct Job {
     void run(int number);
 };
 
-// The job that this thread works for, and how it looks at signals meanwhile.
+// This thread's job, and its signal check.
 struct Here {
     Job* job = nullptr;
     Watch::Check* check = nullptr;
@@ -62,9 +62,9 @@ void Job::run(int number) {
     here.job = outer;
 }
 
-// Threads that wait for work: making one takes ten times as long as waking it, and an update has
-// five things to share out. The caller takes parts as well, so nothing waits for a thread that is
-// slow to wake, nor for one there is no room for.
+// Idle threads: creating a thread takes ten times as long as waking it, and an update has five
+// parallel sections. The caller also takes parts, so a call never waits for a thread that is slow
+// to wake or could not be created.
 class Pool {
 public:
     void run(Job& job) {
@@ -83,7 +83,7 @@ public:
                 continue;
             }
             done_.wait_for(lock, kBetweenChecks);
-            lock.unlock();  // a signal's handler may well call in here
+            lock.unlock();  // a signal handler may re-enter
             check_if_due(job);
             lock.lock();
         }
@@ -94,7 +94,7 @@ private:
         try {
             for (; n_threads_ < n; ++n_threads_) std::thread([this] { wait_for_work(); }).detach();
             // NOLINTNEXTLINE(bugprone-empty-catch)
-        } catch (const std::exception&) {  // no more threads, or no memory: the others do the rest
+        } catch (const std::exception&) {  // no thread or memory left: use existing threads
         }
     }
     [[noreturn]] void wait_for_work() {
@@ -116,12 +116,12 @@ private:
 
     std::mutex mutex_;
     std::condition_variable wake_, done_;
-    std::vector<Job*> jobs_;  // of callers at the same time
+    std::vector<Job*> jobs_;  // of concurrent callers
     int n_threads_ = 0;
 };
 
-// Never taken apart: its threads may still wait when the process ends. A forked process has none of
-// them, and begins anew.
+// Never destroyed: its threads may still wait at process exit. A forked process has no pool threads
+// and creates a new pool.
 std::atomic<Pool*> pool{nullptr};
 
 Pool& the_pool() {
@@ -131,7 +131,7 @@ Pool& the_pool() {
     if (found) return *found;
     auto* made = new Pool;
     if (pool.compare_exchange_strong(found, made)) return *made;
-    delete made;  // another thread was first
+    delete made;  // another thread created the pool first
     return *found;
 }
 

@@ -1,7 +1,7 @@
-// One pool of threads for all calls, and the ways a call ends early: an exception, or a signal.
+// A thread pool shared by all calls, and early ends of a call: by an exception, or a signal.
 //
-// Every document (or word) is worked on alone and writes only its own outputs, so results do not
-// depend on the number of threads.
+// Every document (or word) is processed independently and writes only its own outputs, so results
+// do not depend on the number of threads.
 #pragma once
 
 #include <atomic>
@@ -10,19 +10,19 @@
 
 namespace opelda {
 
-// Calls `part` with 0, 1, ..., n - 1, on up to n threads, the calling one among them. The first
-// exception of a part, or of the calling thread's `Watch`, stops the others and is thrown here,
-// when every thread has left: nothing that they refer to is freed before.
+// Calls `part` with 0, 1, ..., n - 1, on up to n threads including the caller. The first exception
+// of a part, or of the calling thread's `Watch`, stops all threads and is rethrown here after every
+// thread has left, so that referenced objects outlive them.
 void run_parts(int n, const std::function<void(int)>& part);
 
-// Whether the call that this thread works for is to end. Loops that may take longer than some
-// milliseconds ask now and then, and return; what they leave undone is not looked at.
+// Whether this thread's call must end. Loops that may take longer than some milliseconds check
+// regularly and return; their partial results are discarded.
 bool stopped();
 
 [[noreturn]] void out_of_memory();  // throws std::bad_alloc
 
-// While it lives, its thread calls `check` at every `stopped` of which the last check is long ago;
-// what `check` throws ends the call.
+// While this object exists, its thread calls `check` in `stopped`, with a minimum interval; an
+// exception from `check` ends the call.
 class Watch {
 public:
     using Check = void();
@@ -32,23 +32,22 @@ public:
     Watch& operator=(const Watch&) = delete;
 
 private:
-    Check* outer_;  // of a call that a signal's handler interrupted
+    Check* outer_;  // of a call interrupted by a signal handler
 };
 
-// Ranges of items that threads take until none is left.
+// Ranges of items, distributed to threads.
 struct Queue {
     std::atomic<int64_t> next{0};
     int64_t end;
     int64_t step;
 };
 
-constexpr int64_t kStep = 32;  // items of a range
+constexpr int64_t kStep = 32;  // items per range
 
-// Takes the next range; false where there is none, or where the call is to end.
+// Takes the next range; false if the queue is empty or the call must end.
 bool take(Queue& queue, int64_t& begin, int64_t& end);
 
-// Calls `worker` on up to `n_threads` threads, each with the same queue of n items, from which it
-// takes `step` at a time.
+// Calls `worker` on up to `n_threads` threads with a shared queue of n items, in ranges of `step`.
 void run_ranges(int64_t n, int n_threads, const std::function<void(Queue&)>& worker,
                 int64_t step = kStep);
 

@@ -1,15 +1,13 @@
-// Variational Bayes for one document (Blei et al. 2003), with the bound of the document alone as
-// its stopping rule.
+// Variational Bayes for a document (Blei et al. 2003), stopped by the bound of the document alone.
 //
 // With E_k = exp(psi(gamma_k)) up to a common factor:
 //     phi_j = sum_k E_k beta_kj,    gamma_k = alpha_k + E_k sum_j d_j beta_kj / phi_j.
-// E is scaled by its largest value, so that the products can be taken in floats, without the E
-// below 1e-20 and kept clear of denormal numbers by powers of two. A word that this leaves with a
-// small phi ("hard") is worked out in doubles.
+// E is scaled by its largest value so that products fit floats; E below 1e-20 is ignored, and
+// powers of two prevent denormal numbers. Words with a small phi ("hard") are computed in doubles.
 //
-// With alpha < 1 most topics soon fall to gamma_k = alpha_k, where E_k is e^-100 or so of the
-// largest. They are set aside: the rest are packed together and the work shrinks with their number.
-// Should a word then be hard, the document is done again without packing.
+// With alpha < 1 most topics soon fall to gamma_k = alpha_k, where E_k is about e^-100 of the
+// largest. These topics are set aside: the rest is packed, and the work shrinks with their number.
+// If a word then becomes hard, the document is solved again without packing.
 #pragma once
 
 #include "solver.hpp"
@@ -50,7 +48,7 @@ public:
     void prepare() {
         double alpha_sum = 0;
         for (int64_t k = 0; k < p.stride; ++k) {
-            // what pads the vectors has a digamma so low that it never counts
+            // padding has a low digamma and never counts
             prior[k] = k < p.n_topics && p.alpha[k] > kTiny ? double(p.alpha[k]) : kTiny;
             if (k < p.n_topics) alpha_sum += prior[k];
         }
@@ -84,10 +82,10 @@ private:
     const Problem& p;
     const VbSettings& settings;
     double *prior, *prior_lgamma, *result;  // per topic; result: gamma, at the end
-    // per topic still at work, which are n_alive padded to width
+    // per active topic, n_alive padded to width
     int32_t *topic, *place;
     double *alpha, *alpha_lgamma, *gamma;
-    double *digamma, *lgamma, *seen;  // seen: the gamma that the other two belong to
+    double *digamma, *lgamma, *seen;  // seen: the gamma of the current digamma, lgamma
     double *weight, *extra;           // weight: E_k; extra: what hard words give the topic
     float *weight32, *slope;
     int64_t n_alive = 0, width = 0;
@@ -108,11 +106,11 @@ inline void Vb::begin(const Document& doc) {
         if (k < p.n_topics)
             gamma[k] =
                 settings.start ? settings.start[k] : prior[k] + doc.tokens / double(p.n_topics);
-        seen[k] = 0;  // gamma is never 0, so the first evaluation looks at every topic
+        seen[k] = 0;  // gamma is never 0: evaluates all topics first
     }
 }
 
-// Returns the iterations done, or -1 when a word needs a topic that was set aside.
+// Returns the number of iterations, or -1 if a word needs a topic that was set aside.
 inline int64_t Vb::ascend(Gathered& gathered, bool may_pack) {
     begin(gathered.doc);
     double bound = evaluate(gathered);
@@ -127,8 +125,7 @@ inline int64_t Vb::ascend(Gathered& gathered, bool may_pack) {
     }
 }
 
-// Moves the topics that still count to the front, in the arrays and in the copied rows, when that
-// halves the width.
+// Moves active topics to the front, in the arrays and in the copied rows, if that halves the width.
 inline void Vb::pack(const Document& doc) {
     int64_t n = 0;
     for (int64_t i = 0; i < n_alive; ++i) n += weight[i] >= kAside;
@@ -154,7 +151,7 @@ inline void Vb::pack(const Document& doc) {
         seen[i] = weight[i] = 0;
     }
     for (int64_t j = 0; j < doc.n; ++j) {
-        float* row = const_cast<float*>(doc.row[j]);  // the copy, which is this document's own
+        float* row = const_cast<float*>(doc.row[j]);  // the copy, owned by this document
         for (int64_t i = 0; i < n_alive; ++i) row[i] = row[place[i]];
         for (int64_t i = n_alive; i < width; ++i) row[i] = 0;
     }
@@ -212,7 +209,7 @@ inline double Vb::evaluate(const Gathered& gathered) {
            whole.lgamma[0];
 }
 
-// exp(psi(gamma_k)) at the last gamma, over the largest: what a token's topics are weighed by.
+// exp(psi(gamma_k)) at the last gamma, divided by the largest: weights of a token's topics.
 inline void Vb::weigh(float* factors) {
     vd highest = broadcast(-1e300);
     for (int64_t k = p.n_topics; k < p.stride; ++k) result[k] = kTiny;
@@ -228,7 +225,7 @@ inline void Vb::weigh(float* factors) {
         factors[k] = weight[k] > kTiny ? float(weight[k]) : 0.0f;
 }
 
-// A hard word's share of gamma, and d log phi, in doubles; it is taken out of the single-precision
+// A hard word's part of gamma, and d log phi, in doubles; subtracted from the single-precision
 // sums.
 inline void Vb::solve_hard(const Gathered& gathered, int64_t j, double& log_phi) {
     const float* row = gathered.doc.row[j];

@@ -1,5 +1,4 @@
-// Texts as they lie in a column of another library, read in place through Arrow's C stream
-// interface.
+// Texts in a column of another library, read in place through Arrow's C stream interface.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +10,7 @@
 
 namespace opelda::text {
 
-// The three structures of the interface; their layout is its contract.
+// The three structures of the interface; their layout is fixed by its specification.
 struct ArrowSchema {
     const char *format, *name, *metadata;
     int64_t flags, n_children;
@@ -38,7 +37,7 @@ struct ArrowArrayStream {
     void* private_data;
 };
 
-// All chunks of a column of strings, kept until this goes.
+// All chunks of a column of strings, released by the destructor.
 class Column {
 public:
     explicit Column(ArrowArrayStream* stream) {
@@ -68,7 +67,7 @@ public:
     Column& operator=(const Column&) = delete;
     ~Column() { release(); }
 
-    // Call use(text) for every text in turn; a missing one is empty.
+    // Call use(text) for every text; a null is empty.
     template <class Use> void each(Use&& use) const {
         for (const ArrowArray& chunk : chunks_) {
             if (!chunk.length) continue;
@@ -90,8 +89,8 @@ private:
     std::string_view text(const ArrowArray& chunk, int64_t i) const {
         if (kind_ == Kind::narrow) return between<int32_t>(chunk, i);
         if (kind_ == Kind::wide) return between<int64_t>(chunk, i);
-        // Sixteen bytes: the length, then the text itself up to twelve bytes, or four of them, a
-        // buffer's number and a place in it.
+        // Sixteen bytes: the length, then a text of up to twelve bytes, or its first four bytes, a
+        // buffer number and an offset.
         const char* view = static_cast<const char*>(chunk.buffers[1]) + 16 * i;
         uint32_t part[4];
         std::memcpy(part, view, 16);

@@ -1,4 +1,4 @@
-// Lines "M word:count word:count ...", a document each: LDA-C's files.
+// Lines "M word:count word:count ...", a document per line: LDA-C files.
 #pragma once
 
 #include "numbers.hpp"
@@ -47,7 +47,7 @@ private:
         found_.sorted = sorted;
     }
 
-    // Reads the pairs of one document; what is wrong with the first that is wrong.
+    // Reads the pairs of a document; returns the first error.
     Kind pairs(const Byte* p, const Byte* end, int64_t& value) {
         int64_t last = -1;
         for (;;) {

@@ -1,4 +1,4 @@
-// Counts over words of their own moved to columns that they share.
+// Maps counts from words of separate vocabularies to shared columns.
 #include <algorithm>
 #include <bit>
 #include <vector>
@@ -9,8 +9,7 @@
 namespace opelda::text {
 namespace {
 
-// Count documents and tokens of every column; return each entry's column. Each row names a word
-// once.
+// Count documents and tokens of every column; return each entry's column. Rows have distinct words.
 nb::ndarray<nb::numpy, int32_t, nb::ndim<1>> merge(In<int32_t, 1> words, In<float, 1> counts,
                                                    In<int32_t, 1> columns,
                                                    Out<int64_t, 1> documents,
@@ -38,8 +37,8 @@ nb::ndarray<nb::numpy, int32_t, nb::ndim<1>> merge(In<int32_t, 1> words, In<floa
     return answer;
 }
 
-// Rows with every word moved to its column, in the order of the columns; those with -1 are left out
-// and their mass is the last answer. Different words have different columns.
+// Rows with every word mapped to its column, in column order; words with -1 are dropped, and their
+// mass is the last result. Different words have different columns.
 nb::tuple place(In<int64_t, 1> ends, In<int32_t, 1> words, In<float, 1> counts,
                 In<int32_t, 1> columns) {
     const int64_t n_rows = int64_t(ends.shape(0)) - 1, n = int64_t(words.shape(0)),
@@ -81,7 +80,7 @@ nb::tuple place(In<int64_t, 1> ends, In<int32_t, 1> words, In<float, 1> counts,
                     left_out += count[i];
             }
         };
-        if (kept >= n_columns) {  // enough entries to pay for a place per column
+        if (kept >= n_columns) {  // enough entries to justify an array over columns
             std::vector<float> count_of(size_t(n_columns), 0);
             SortedSet held(n_columns);
             for (int64_t row = 0, at = 0; row < n_rows; ++row) {
@@ -95,7 +94,7 @@ nb::tuple place(In<int64_t, 1> ends, In<int32_t, 1> words, In<float, 1> counts,
                 });
             }
         } else {
-            std::vector<uint64_t> entries;  // column above, count below: they sort together
+            std::vector<uint64_t> entries;  // column high, count low: they sort together
             for (int64_t row = 0, at = 0; row < n_rows; ++row) {
                 entries.clear();
                 each_kept(row, [&](int32_t column, float value) {

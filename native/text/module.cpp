@@ -1,4 +1,4 @@
-// The Python module that reading documents uses: words out of texts, numbers out of files.
+// The Python module for reading documents: tokenisation of texts, numbers of files.
 #include "text.hpp"
 
 NB_MODULE(_text, m) {

@@ -1,4 +1,4 @@
-// Files of whole numbers to arrays, and back.
+// Conversion between files of integers and arrays.
 #include "text.hpp"
 
 #include "ldac.hpp"
@@ -17,7 +17,7 @@ Lines lines_of(const Bytes& data, int64_t begin, int64_t end, int64_t offset, in
     return {data.data() + begin, data.data() + end, offset, line};
 }
 
-// Rows of four numbers, as an array that Python keeps.
+// Rows of four numbers, as an array owned by Python.
 template <class T> nb::ndarray<nb::numpy, int64_t, nb::ndim<2>> table(const std::vector<T>& rows) {
     static_assert(sizeof(T) == 4 * sizeof(int64_t));
     int64_t* data = new int64_t[rows.size() * 4 + 1];
@@ -29,7 +29,7 @@ template <class T> nb::ndarray<nb::numpy, int64_t, nb::ndim<2>> table(const std:
 using Words = Out<int32_t, 1>;
 using Counts = Out<float, 1>;
 
-// Parses into `words` and `counts` from `at` on, where there must be room for `room` entries.
+// Parses into `words` and `counts` from `at` on, which must have room for `room` entries.
 template <class Parse> nb::tuple parsed(Words& words, Counts& counts, int64_t at, int64_t room,
                                         const Parse& parse) {
     const int64_t size = int64_t(std::min(words.shape(0), counts.shape(0)));

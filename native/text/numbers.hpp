@@ -1,4 +1,4 @@
-// Whole numbers out of text: what the parsers of the formats share. No Python here.
+// Parsing of integers, shared by the formats. Independent of Python.
 #pragma once
 
 #include <algorithm>
@@ -15,21 +15,21 @@ namespace opelda::text {
 using Byte = unsigned char;
 
 constexpr int64_t kLargest = std::numeric_limits<int64_t>::max();
-constexpr int64_t kLargestCount = 10'000'000'000'000;  // as the rest of the package has it
-constexpr int64_t kLeastPerThread = 1 << 18;           // bytes that are worth a thread
+constexpr int64_t kLargestCount = 10'000'000'000'000;  // as in the Python package
+constexpr int64_t kLeastPerThread = 1 << 18;           // minimum bytes per thread
 
-// Why a line is passed over; the numbers are a contract with Python.
+// Why a line is skipped; Python relies on these numbers.
 enum Kind : int64_t { kNone, kMalformed, kDocument, kWord, kCount, kOrder, kGap, kLength };
 
 struct Row {
-    int64_t document, entry, offset, line;  // its first entry, and where its first line begins
+    int64_t document, entry, offset, line;  // its first entry, start of its first line
 };
 
 struct Bad {
     int64_t kind, offset, line, value;
 };
 
-// A run of whole lines and where it stands in the file.
+// A run of whole lines and its position in the file.
 struct Lines {
     const Byte* begin;
     const Byte* end;
@@ -37,14 +37,15 @@ struct Lines {
     int64_t line;
 };
 
-// What a run of lines holds. `words` and `counts` have room for as many entries as it could hold.
+// The content of a run of lines. `words` and `counts` have room for the largest possible number of
+// entries.
 struct Found {
     int32_t* words = nullptr;
     float* counts = nullptr;
     int64_t n_entries = 0;
     int64_t n_lines = 0;
     int64_t last_word = 0;  // of the last document
-    bool sorted = true;     // words rise within every document
+    bool sorted = true;     // words ascend within every document
     std::vector<Row> rows;
     std::vector<Bad> bad;
 };
@@ -62,7 +63,8 @@ inline const Byte* line_end(const Byte* p, const Byte* end) {
     return found ? static_cast<const Byte*>(found) : end;
 }
 
-// Reads the digits at p; false where there are none. What is beyond int64 becomes the largest.
+// Reads the digits at p; false if there are 0 digits. Numbers beyond int64 become the largest
+// int64.
 inline bool read_number(const Byte*& p, const Byte* end, int64_t& value) {
     const Byte* begin = p;
     int64_t v = 0;
@@ -72,12 +74,12 @@ inline bool read_number(const Byte*& p, const Byte* end, int64_t& value) {
     return p > begin;
 }
 
-// How many bytes the readers of short numbers may look ahead.
+// Number of bytes that readers of short numbers may read ahead.
 constexpr int64_t kAhead = 40;
 
-// Reads one to seven digits at p, of which eight bytes can be read; returns how many, 0 where there
-// are none or more. All eight bytes at once: lengths of numbers vary too much for a processor to
-// guess where a loop over digits ends.
+// Reads a number of one to seven digits at p (eight bytes must be readable); returns the number of
+// digits, 0 if there are fewer or more. Reads all eight bytes at once: the lengths of numbers are
+// too irregular for branch prediction in a loop over digits.
 inline int read_short(const Byte* p, uint32_t& value) {
     if constexpr (std::endian::native != std::endian::little) {
         const Byte* q = p;
@@ -92,7 +94,7 @@ inline int read_short(const Byte* p, uint32_t& value) {
     const uint64_t others = ((v + 0x7676767676767676u) | v) & 0x8080808080808080u;
     const int n = std::countr_zero(others) >> 3;
     if (n == 0 || n == 8) return 0;
-    v <<= 64 - 8 * n;  // zeros in front
+    v <<= 64 - 8 * n;  // leading zeros
     v = v * 10 + (v >> 8);
     v = ((v & 0x000000ff000000ffu) * 0x000f424000000064u +
          ((v >> 16) & 0x000000ff000000ffu) * 0x0000271000000001u) >>
@@ -101,7 +103,7 @@ inline int read_short(const Byte* p, uint32_t& value) {
     return n;
 }
 
-// Runs of lines of about the same size, one per thread that is worth its while.
+// Runs of lines of similar size, one per thread, with a minimum size.
 inline std::vector<Lines> share(const Lines& all, int n_threads) {
     const int64_t size = all.end - all.begin;
     const int64_t n = std::clamp<int64_t>(size / kLeastPerThread, 1, std::max(n_threads, 1));
@@ -117,7 +119,7 @@ inline std::vector<Lines> share(const Lines& all, int n_threads) {
     return parts;
 }
 
-// Appends what the next run of lines holds; its entries may lie anywhere behind.
+// Appends the next run of lines; its entries may be stored anywhere after the first run.
 inline void append(Found& to, const Found& next, int64_t first_line) {
     std::memmove(to.words + to.n_entries, next.words, size_t(next.n_entries) * sizeof(int32_t));
     std::memmove(to.counts + to.n_entries, next.counts, size_t(next.n_entries) * sizeof(float));

@@ -1,4 +1,4 @@
-// Counts to text: the lines that the parsers read.
+// Formats counts as the lines that the parsers read.
 #pragma once
 
 #include <charconv>
@@ -11,7 +11,7 @@ namespace opelda::text {
 inline void write_number(std::string& text, int64_t value, char after) {
     char digits[20];
     const auto end = std::to_chars(digits, digits + sizeof digits, value).ptr;
-    *end = after;  // 19 digits at most
+    *end = after;  // at most 19 digits
     text.append(digits, size_t(end - digits) + 1);
 }
 

@@ -1,4 +1,4 @@
-// Codes of words to rows of counts: sorted, each word once.
+// Converts word codes to rows of counts: sorted, with distinct words.
 #pragma once
 
 #include <algorithm>
@@ -14,9 +14,8 @@ struct Rows {
     std::vector<float> counts;
 };
 
-// A set of numbers that is emptied in ascending order: a bit for each, and a bit for every
-// sixty-four bits that are not all zero, and so on. Sorts a text's few words among many in time
-// linear in their number.
+// A set of numbers that is emptied in ascending order: a bit per number, a bit per sixty-four bits
+// that are not all zero, and so on. Sorts the few words of a text in linear time.
 class SortedSet {
 public:
     explicit SortedSet(int64_t n) {
@@ -50,7 +49,7 @@ private:
     std::vector<uint64_t> levels_[3];
 };
 
-// `renamed`: the word that each code becomes, below `n_words`; -1 leaves it out.
+// `renamed`: the new word of each code, below `n_words`; -1 drops the code.
 inline Rows count_rows(const int32_t* codes, const int64_t* ends, int64_t n_texts,
                        const int32_t* renamed, int64_t n_words) {
     Rows rows;
@@ -76,8 +75,8 @@ inline Rows count_rows(const int32_t* codes, const int64_t* ends, int64_t n_text
     return rows;
 }
 
-// The same for few texts over many words: nothing here is as long as the vocabulary. A code of -1
-// is no word.
+// The same for few texts and a large vocabulary: no array has the vocabulary's length. A code of -1
+// is not a word.
 inline Rows count_few(const std::vector<int32_t>& codes, const std::vector<int64_t>& ends,
                       const int32_t* columns) {
     Rows rows;

@@ -1,23 +1,23 @@
-// Texts to codes of words: runs of word characters, found by a bit for every byte.
+// Converts texts to word codes: runs of word characters, found with a bit per byte.
 #pragma once
 
 #include "word_table.hpp"
 
 namespace opelda::text {
 
-// What a code point may be; unspaced: of a script that puts no spaces between words.
+// Classes of a code point; unspaced: a script without spaces between words.
 constexpr uint8_t kWord = 1, kLetter = 2, kUnspaced = 4;
 constexpr int64_t kCodePoints = 0x110000;
 
-// Which runs are words.
+// Rule that selects words among runs.
 struct Rule {
     const uint8_t* classes;  // of every code point
     size_t least;            // characters
     bool need_letter;
-    bool pairs;  // of neighbours, in the place of a run of unspaced characters
+    bool pairs;  // pairs of neighbours instead of a run of unspaced characters
 };
 
-// Tokens of some texts, and how many there are up to the end of each.
+// Tokens of some texts, and their cumulative number at the end of each text.
 struct Tokens {
     std::vector<int32_t> codes;
     std::vector<int64_t> ends{0};
@@ -59,15 +59,15 @@ public:
         }
     }
 
-    // Add the words of one text to the tokens.
+    // Add the words of a text to the tokens.
     void scan(std::string_view text) {
         const bool ascii = mark(text);
         size_t begin = 0;
         bool inside = false;
         uint64_t before = 0;
         for (size_t i = 0; i < bits_.size(); ++i) {
-            // a bit where a run begins or ends; the bit after the last byte is never set, so that
-            // every run ends
+            // a bit where a run starts or ends; the bit after the last byte is never set, so every
+            // run ends
             uint64_t edges = bits_[i] ^ (bits_[i] << 1 | before);
             before = bits_[i] >> 63;
             for (; edges; edges &= edges - 1) {
@@ -95,11 +95,11 @@ private:
             lookup_.add(text.data() + begin, end - begin, text.size() - begin);
     }
 
-    // Add what a run has between unspaced characters, and the pairs of these; marks stay with the
-    // letter before them.
+    // Add the parts of a run between unspaced characters, and pairs of unspaced characters; marks
+    // belong to the letter before.
     void cut(std::string_view text, size_t begin, size_t end) {
         const auto* bytes = reinterpret_cast<const unsigned char*>(text.data());
-        size_t before = begin, last = begin, n_letters = 0;  // where the last two letters begin
+        size_t before = begin, last = begin, n_letters = 0;  // start of the last two letters
         size_t part = begin;
         bool unspaced = false;
         for (size_t at = begin; at < end;) {
@@ -124,7 +124,7 @@ private:
         if (part < end) add(text, unspaced && n_letters >= 2 ? before : part, end, false);
     }
 
-    // Set the bits of the bytes of word characters; whether all bytes are ASCII.
+    // Set the bits of word-character bytes; return whether all bytes are ASCII.
     bool mark(std::string_view text) {
         const auto* bytes = reinterpret_cast<const unsigned char*>(text.data());
         bits_.assign(text.size() / 64 + 1, 0);
@@ -153,7 +153,7 @@ private:
         return ascii;
     }
 
-    // The bits of sixty-four bytes at once, unless there are others than ASCII among them.
+    // The bits of sixty-four bytes at once, if all are ASCII.
     bool mark_ascii(const unsigned char* bytes, uint64_t& bits) const {
         unsigned char any = 0, inside[64] = {};
         for (int i = 0; i < 64; ++i) any |= bytes[i];
@@ -163,8 +163,7 @@ private:
                 inside[i] |= static_cast<unsigned char>(bytes[i] - range.first) <= range.span;
         for (int i = 0; i < 64; i += 8) {
             if constexpr (std::endian::native == std::endian::little) {
-                // eight bytes that are 0 or 1 to eight bits: the product brings byte k to bit 56 +
-                // k
+                // eight bytes of 0 or 1 to eight bits: the product moves byte k to bit 56 + k
                 bits |=
                     (load8(reinterpret_cast<const char*>(inside + i)) * 0x0102040810204080u >> 56)
                     << i;
@@ -193,14 +192,14 @@ private:
     }
 
     Rule rule_;
-    std::vector<Range> ranges_;   // of the word characters in ASCII
-    std::vector<uint64_t> bits_;  // one for every byte of the text, and one after it
+    std::vector<Range> ranges_;   // of word characters in ASCII
+    std::vector<uint64_t> bits_;  // one bit per byte of the text, and one after it
     Tokens& tokens_;
     Lookup<Table> lookup_;
 };
 
-// The pairs of neighbours, joined by a space, and before a text's pairs its words themselves where
-// `singles` are wanted. `renamed`: what becomes of each code before; -1 leaves it out.
+// The pairs of neighbours, joined by a space; with `singles`, a text's words precede its pairs.
+// `renamed`: the new code of each code; -1 drops the code.
 inline void pair_up(const WordTable& words, const int32_t* codes, const int64_t* ends,
                     int64_t n_texts, const int32_t* renamed, bool singles, WordTable& table,
                     Tokens& tokens) {

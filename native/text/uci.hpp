@@ -1,4 +1,5 @@
-// Lines "document word count", numbers from 1, documents in ascending order: UCI's bags of words.
+// Lines "document word count", numbered from 1, documents in ascending order: UCI bag-of-words
+// files.
 #pragma once
 
 #include "numbers.hpp"
@@ -8,7 +9,7 @@ namespace opelda::text {
 struct TripleLimits {
     int64_t n_documents;
     int64_t n_words;
-    int64_t slack;  // documents that may be missing beyond one for every byte before
+    int64_t slack;  // allowed missing documents, beyond one per byte before
 };
 
 constexpr int64_t kLeastTriple = 6;  // bytes of "1 1 1\n"
@@ -18,8 +19,8 @@ public:
     TripleParser(const Lines& lines, const TripleLimits& limits, int64_t least, Found& found)
         : lines_(lines), limits_(limits), found_(found), least_(least) {}
 
-    // Parses two runs of lines in turn. Where a line ends is known only when its numbers are read;
-    // with two of them under way the processor need not wait.
+    // Parses two runs of lines alternately. The end of a line is known only after its numbers are
+    // read; a second run hides that latency.
     static void run(TripleParser& one, TripleParser& other) {
         const Byte *p = one.lines_.begin, *q = other.lines_.begin;
         while (one.far_from_end(p) && other.far_from_end(q)) {
@@ -54,7 +55,7 @@ private:
         return after;
     }
 
-    // A line in the usual form and without fault; nullptr for all others, with nothing changed.
+    // Parses a valid line in the usual form; returns nullptr and changes no state for other lines.
     const Byte* plain(const Byte* line) {
         const Byte* p = line;
         uint64_t begin;
@@ -89,7 +90,7 @@ private:
         return p;
     }
 
-    // Any line that is not empty, with all its faults found.
+    // Parses any line that is not empty and reports its errors.
     void numbers(const Byte* line, const Byte* p, const Byte* end) {
         int64_t values[3];
         for (int i = 0; i < 3; ++i) {
@@ -128,7 +129,8 @@ private:
         word_ = 0;
     }
 
-    // The bytes that lines of this document begin with: most lines repeat those of the line before.
+    // Stores the first bytes of this document's lines: most lines repeat the prefix of the line
+    // before.
     void remember(uint64_t begin, int length) {
         if constexpr (std::endian::native != std::endian::little) return;
         same_mask_ = length == 8 ? ~uint64_t(0) : (uint64_t(1) << 8 * length) - 1;
@@ -152,15 +154,15 @@ private:
     const Lines& lines_;
     const TripleLimits& limits_;
     Found& found_;
-    int64_t least_;                      // no document before this one may follow
+    int64_t least_;                      // smallest valid document number
     int64_t document_ = 0, word_ = 0;    // of the line before
-    uint64_t same_ = 1, same_mask_ = 0;  // nothing begins so
+    uint64_t same_ = 1, same_mask_ = 0;  // matches no line
     int same_length_ = 0;
 };
 
-// Parses the lines that follow `document` and, in it, `word`. The answer does not depend on the
-// number of threads: a run whose first document is not in order behind the run before is parsed
-// again with the knowledge of it.
+// Parses the lines that follow `document` and, in it, `word`. The result does not depend on the
+// number of threads: a run whose first document does not follow the run before is parsed again with
+// the correct start.
 inline void parse_triples(const Lines& lines, const TripleLimits& limits, int64_t document,
                           int64_t word, int n_threads, Found& all) {
     const std::vector<Lines> parts = share(lines, 2 * n_threads);
@@ -188,8 +190,7 @@ inline void parse_triples(const Lines& lines, const TripleLimits& limits, int64_
         }
         if (!next.rows.empty()) {
             const bool goes_on = next.rows[0].document + 1 == document;
-            if (goes_on)
-                next.sorted &= next.words[0] >= word;  // one counts from 0, the other from 1
+            if (goes_on) next.sorted &= next.words[0] >= word;  // one counts from 0, `word` from 1
             document = next.rows.back().document + 1;
             word = next.last_word;
             if (goes_on && !all.rows.empty()) next.rows.erase(next.rows.begin());

@@ -1,4 +1,4 @@
-// Words and their codes, numbered in the order of their first appearance.
+// Words and their codes, numbered by first appearance.
 #pragma once
 
 #include <algorithm>
@@ -24,8 +24,8 @@ inline uint64_t mixed(uint64_t a, uint64_t b) {
     return uint64_t(product) ^ uint64_t(product >> 64);
 }
 
-// Drawn anew in every process, so that nobody can write texts whose words all fall into one place.
-// Codes do not depend on them.
+// Random per process, to prevent crafted texts whose words all collide. Codes do not depend on the
+// seeds.
 struct Seeds {
     uint64_t first, second;
     Seeds() {
@@ -34,11 +34,11 @@ struct Seeds {
         second = uint64_t(draw()) << 32 | draw();
     }
 };
-// (NOLINTNEXTLINE(bugprone-throwing-static-initialization): without seeds nothing can be read)
+// (NOLINTNEXTLINE(bugprone-throwing-static-initialization): seeds are required)
 inline const Seeds kSeeds;
 
-// What a word is looked up by: its first sixteen bytes, filled up with zeros, and its length decide
-// unless it is longer.
+// Lookup key of a word: its first sixteen bytes, zero-padded, and its length identify words of up
+// to sixteen bytes.
 struct Key {
     uint64_t first, second, hash;
     uint32_t length;
@@ -49,7 +49,7 @@ constexpr uint64_t kLowest[9] = {0,           0xFF,         0xFFFF,         0xFF
                                  0xFFFFFFFF,  0xFFFFFFFFFF, 0xFFFFFFFFFFFF, 0xFFFFFFFFFFFFFF,
                                  ~uint64_t(0)};
 
-// `readable` bytes may be read from `word` on; reading sixteen at once where they are there is most
+// `readable` bytes may be read from `word` on; reading sixteen bytes at once if possible gives most
 // of the speed.
 inline Key key_of(const char* word, size_t length, size_t readable) {
     Key key = {0, 0, 0, uint32_t(length)};
@@ -95,7 +95,7 @@ public:
         return slot->code >= 0 ? slot->code : add(slot, key, word);
     }
 
-    // The word's code; -1 where it has none.
+    // The word's code; -1 if unknown.
     int32_t find(const Key& key, const char* word) const { return place(key, word)->code; }
 
     int32_t code(std::string_view word) {
@@ -112,7 +112,7 @@ private:
     };
     static constexpr size_t kFewest = 1024;
 
-    // Where the word is, or the free slot where it belongs.
+    // The slot of the word, or the free slot for it.
     const Slot* place(const Key& key, const char* word) const {
         const size_t mask = slots_.size() - 1;
         for (size_t i = key.hash & mask;; i = (i + 1) & mask) {
@@ -126,7 +126,7 @@ private:
         }
     }
 
-    // Whatever may fail for want of memory comes before the first lasting change.
+    // All allocations that may fail precede the first lasting change.
     int32_t add(Slot* slot, const Key& key, const char* word) {
         const int64_t code = size();
         if (code == INT32_MAX)
@@ -157,16 +157,16 @@ private:
 
     std::vector<Slot> slots_;
     std::vector<char> letters_;
-    std::vector<int64_t> ends_;  // where each word ends among the letters, after a zero
+    std::vector<int64_t> ends_;  // end of each word among the letters, after a zero
 };
 
-// Looks words up; those that a constant table lacks are -1. Each waits for memory; several at a
-// time wait together.
+// Looks words up in batches, which overlaps their memory latencies; words missing from a constant
+// table are -1.
 template <class Table> class Lookup {
 public:
     Lookup(Table& table, std::vector<int32_t>& codes) : table_(table), codes_(codes) {}
 
-    // The word must stay where it is until `flush`, which must be called in the end.
+    // The word's memory must remain valid until `flush`, which must be the last call.
     void add(const char* word, size_t length, size_t readable) {
         Found& found = found_[n_found_++];
         found = {key_of(word, length, readable), word};

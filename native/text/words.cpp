@@ -1,4 +1,4 @@
-// Texts to codes of words, and codes to rows of counts.
+// Converts texts to word codes, and codes to rows of counts.
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
@@ -14,7 +14,7 @@ namespace {
 
 using Codes = nb::ndarray<nb::numpy, int32_t, nb::ndim<1>>;
 
-// Hand a vector over to Python as an array, without copying it.
+// Pass a vector to Python as an array, without copying.
 template <class T> nb::ndarray<nb::numpy, T, nb::ndim<1>> handed_over(std::vector<T>&& values) {
     auto kept = std::make_unique<std::vector<T>>(std::move(values));
     T* data = kept->data();
@@ -24,8 +24,9 @@ template <class T> nb::ndarray<nb::numpy, T, nb::ndim<1>> handed_over(std::vecto
     return nb::ndarray<nb::numpy, T, nb::ndim<1>>(data, {size}, owner);
 }
 
-// What Python holds: one call at a time may add words, whoever else has released the interpreter.
-// Whoever holds the lock neither waits for the interpreter nor does what may run other Python code.
+// A table owned by Python: a lock serialises calls that add words while the interpreter is
+// released. A thread that holds the lock neither waits for the interpreter nor runs other Python
+// code.
 struct Words {
     WordTable table;
     mutable std::shared_mutex busy;
@@ -111,13 +112,13 @@ nb::tuple scan(Words& words, nb::handle stream, In<uint8_t, 1> classes, int64_t 
                           handed_over(std::move(tokens.ends)));
 }
 
-// Counts of a few texts' words that the table has, by the column of each code; -1 leaves it out.
+// Counts of a few texts' words in the table, by the column of each code; -1 drops the code.
 nb::tuple count_known(const Words& words, nb::list texts, In<int32_t, 1> columns,
                       In<uint8_t, 1> classes, int64_t least, bool need_letter, bool pairs) {
     if (int64_t(classes.shape(0)) != kCodePoints)
         throw nb::value_error("classes must have a number for each of the 0x110000 code points.");
     if (least < 1) throw nb::value_error("least must be 1 or more.");
-    std::vector<std::string_view> given;  // the list keeps what they point into
+    std::vector<std::string_view> given;  // the list keeps the strings alive
     given.reserve(texts.size());
     for (nb::handle text : texts) given.push_back(utf8(text));
     Rows rows;
@@ -154,7 +155,7 @@ Codes code(Words& words, nb::handle stream) {
     return handed_over(std::move(codes));
 }
 
-// Throws unless the ends rise from 0 to the number of codes, each code has a new name, and names
+// Throws unless the ends ascend from 0 to the number of codes, each code has a new name, and names
 // are -1 or below n_words.
 void check(const In<int32_t, 1>& codes, const In<int64_t, 1>& ends, const In<int32_t, 1>& renamed,
            int64_t n_words) {

@@ -1,4 +1,4 @@
-// What all kernels share: every file of kernels is compiled after this one.
+// Shared by all kernels: every file of kernels is compiled after this file.
 
 typedef unsigned long long u64;
 typedef long long i64;
@@ -7,7 +7,7 @@ constexpr u64 kGolden = 0x9E3779B97F4A7C15ull;
 constexpr unsigned kAll = 0xffffffffu;
 constexpr int kLanes = 32;
 constexpr float kSmallest = 1e-15f;  // smaller probabilities count as zero
-constexpr float kTiny = 1e-30f;      // probabilities below count as this
+constexpr float kTiny = 1e-30f;      // smaller probabilities count as this value
 
 // The finaliser of SplitMix64, as in native/mixing.hpp.
 __device__ __forceinline__ u64 mix(u64 z) {
@@ -16,7 +16,7 @@ __device__ __forceinline__ u64 mix(u64 z) {
     return z ^ (z >> 31);
 }
 
-// Over the lanes of a warp, by a fixed tree; every lane has the result.
+// Sum over the lanes of a warp, by a fixed tree; every lane gets the result.
 template <class T> __device__ __forceinline__ T sum_of(T value) {
     for (int by = kLanes / 2; by > 0; by /= 2) value += __shfl_xor_sync(kAll, value, by);
     return value;
@@ -28,10 +28,10 @@ template <class T> __device__ __forceinline__ T largest_of(T value) {
     }
     return value;
 }
-// The largest of the lanes' numbers, which are not NaN, and the first lane that has it.
+// The largest of the lanes' numbers, which are not NaN, and the first lane with this number.
 __device__ __forceinline__ float largest_of(float value, int& lane) {
 #if __CUDA_ARCH__ >= 800
-    const int bits = __float_as_int(value);  // in the order of floats, negative ones turned over
+    const int bits = __float_as_int(value);  // float order: negative floats have inverted bits
     const int ordered = bits ^ (bits >> 31 & 0x7fffffff), top = __reduce_max_sync(kAll, ordered);
     lane = __ffs(int(__ballot_sync(kAll, ordered == top))) - 1;
     return __int_as_float(top ^ (top >> 31 & 0x7fffffff));
@@ -54,8 +54,8 @@ __device__ __forceinline__ i64 warp_of() {
     return (i64(blockIdx.x) * blockDim.x + threadIdx.x) / kLanes;
 }
 
-// The places of the `wanted` largest of n values >= 0, ascending, among equals the lowest: floats
-// are ordered like their bits, so halving an interval of bits finds the limit.
+// The indices of the `wanted` largest of n values >= 0, ascending, lowest first among equal values:
+// floats have the same order as their bits, so bisection on the bits finds the limit.
 __device__ void choose_largest(const float* value, int n, int wanted, int* chosen) {
     const int lane = lane_of();
     float top = 0;
@@ -75,7 +75,7 @@ __device__ void choose_largest(const float* value, int n, int wanted, int* chose
         high = middle, above = count;
         if (count == wanted) break;
     }
-    int found = 0, equal = wanted - above;  // of those at the limit itself only so many
+    int found = 0, equal = wanted - above;  // number of values equal to the limit to take
     for (int first = 0; first < n; first += kLanes) {
         const int k = first + lane;
         const int bits = k < n ? __float_as_int(value[k]) : -2;
@@ -90,7 +90,7 @@ __device__ void choose_largest(const float* value, int n, int wanted, int* chose
     __syncwarp();
 }
 
-// The digamma function: by its recurrence to 8 or more, and from there by its series.
+// The digamma function: recurrence up to 8 or more, then the asymptotic series.
 __device__ double digamma(double x) {
     double below = 0;
     for (; x < 8; x += 1) below += 1 / x;
@@ -100,8 +100,8 @@ __device__ double digamma(double x) {
     return log(x) - 0.5 * r - series - below;
 }
 
-// Documents (CSR) of which those numbered `chosen` are asked for, or all; `order` says which of
-// them a launch is for. A warp takes one after another, with `floats` of room for itself.
+// Documents (CSR), of which `chosen` lists the requested ones (null: all); `order` lists the
+// documents of a launch. A warp processes documents sequentially, with `floats` of scratch memory.
 struct Batch {
     const int* order;
     int n;
@@ -134,7 +134,7 @@ struct Words {
     }
 };
 
-// sum_j ratio_j beta_jk of all topics, four at a time, each handed to `take(k, sum)` by its lane.
+// sum_j ratio_j beta_jk of all topics, four at a time, passed to `take(k, sum)` by a lane.
 template <class Take>
 __device__ __forceinline__ void each_slope(const Batch& b, const Words& doc, const float* ratio,
                                            Take take) {
@@ -152,7 +152,7 @@ __device__ __forceinline__ void each_slope(const Batch& b, const Words& doc, con
 
 extern __shared__ double shared_room[];
 
-// A warp's own room: in the block's shared memory, or in memory.
+// A warp's scratch memory: shared or global.
 template <bool Shared> __device__ __forceinline__ float* own_room(float* memory, i64 floats) {
     if (Shared) return reinterpret_cast<float*>(shared_room) + threadIdx.x / kLanes * floats;
     return memory + warp_of() * floats;

@@ -1,6 +1,6 @@
-// Tokens counted by word and topic, and the topics that counts or weights stand for.
+// Token counts by word and topic, and topics computed from counts or weights.
 
-// The documents' lengths, a warp each.
+// The documents' lengths, a warp per document.
 extern "C" __global__ void lengths(const i64* indptr, const float* counts, int n_docs,
                                    double* lengths) {
     const i64 d = warp_of();
@@ -11,9 +11,9 @@ extern "C" __global__ void lengths(const i64* indptr, const float* counts, int n
     if (lane_of() == 0) lengths[d] = total;
 }
 
-// A count of c is so many tokens, one after another, which weigh the same; a warp per document.
-// Where `sizes` are given, what they weigh in their document, in probabilities and in counts is
-// written too, as `Tokens` has it; `plain` says of which documents all tokens weigh 1.
+// A count of c becomes equally weighted tokens in sequence; a warp per document. If `sizes` is
+// given, the tokens' weights in documents, in probabilities and in counts are written, as in
+// `Tokens`; `plain` marks documents whose tokens all weigh 1.
 extern "C" __global__ void lay_out(const i64* indptr, const int* words, const float* counts,
                                    const i64* starts, int n_docs, int shift, int* token_words,
                                    unsigned char* plain, float* sizes, float* weights, i64* units) {
@@ -40,7 +40,7 @@ extern "C" __global__ void lay_out(const i64* indptr, const int* words, const fl
     }
 }
 
-// Whole numbers: their sums do not depend on the order.
+// Integers: sums do not depend on the order.
 extern "C" __global__ void count_small(const int* words, const unsigned short* topics, i64 n_tokens,
                                        int n_topics, int* cells, const i64* units, i64 unit) {
     const i64 i = i64(blockIdx.x) * blockDim.x + threadIdx.x;
@@ -63,7 +63,7 @@ extern "C" __global__ void sizes_of_documents(const int* docs, int n_docs, const
     for (i64 at = first_token[docs[i]] + lane_of(); at < first_token[docs[i] + 1]; at += kLanes)
         atomicAdd(cells + i * n_topics + topics[at], sizes ? sizes[at] : 1.0f);
 }
-// How many of these cells have each size: whole ones below `most` are counted, the others listed.
+// Histogram of cell sizes: integers below `most` are counted, other sizes are listed.
 extern "C" __global__ void count_sizes(const float* cells, i64 n_cells, int n_topics, int most,
                                        int* times, int* n_listed, int* listed_topics,
                                        float* listed_sizes) {
@@ -79,7 +79,7 @@ extern "C" __global__ void count_sizes(const float* cells, i64 n_cells, int n_to
     listed_sizes[at] = size;
 }
 
-// eta of a word and a topic: one number, one per word, or one per word and topic.
+// eta of a word and a topic: a scalar, per word, or per word and topic.
 struct Prior {
     float number;
     const float *words, *rows;
@@ -115,7 +115,7 @@ __device__ void count_rows(const T* cells, double unit, int n_words, int n_topic
 OPELDA_ROWS(rows_of_small, int)
 OPELDA_ROWS(rows_of_large, i64)
 
-// lambda_kj = scale * kept_jk + (prior's weight) * eta_jk of the words given, or of all.
+// lambda_kj = scale * kept_jk + (prior's weight) * eta_jk of the given words, or of all.
 struct Weights {
     const float* kept;
     int stride;
@@ -138,7 +138,7 @@ struct Weights {
         }                                                  \
     }
 
-// The mean of a word's row; one that no topic knows is alike in all of them.
+// Writes the mean of a word's row; a word unknown to all topics gets a constant row.
 __device__ void finish_row(float* row, double total, int n_topics, float* mean) {
     total = sum_of(total);
     if (total == 0) {
@@ -148,8 +148,8 @@ __device__ void finish_row(float* row, double total, int n_topics, float* mean) 
     if (lane_of() == 0) *mean = float(total / double(n_topics));
 }
 
-// beta_kj = lambda_kj / sum_j lambda_kj, where sum_j kept_jk is `sums` and the prior's part of the
-// total one number or one per topic. A warp per word.
+// beta_kj = lambda_kj / sum_j lambda_kj, where sum_j kept_jk is `sums`, and the prior's part of the
+// total a scalar or per topic. A warp per word.
 extern "C" __global__ void topic_rows(OPELDA_WEIGHTS, float* beta, float* mean) {
     const i64 at = warp_of();
     if (at >= n_words) return;
@@ -168,9 +168,9 @@ extern "C" __global__ void topic_rows(OPELDA_WEIGHTS, float* beta, float* mean) 
     finish_row(beta + at * width, total, n_topics, mean + at);
 }
 
-// exp(E[log beta_kj]) = exp(psi(lambda_kj) - psi(sum_j lambda_kj)), the second given as `sums`. A
-// row is lifted to a peak of 1e-6: between the topics of one word only ratios matter, and those of
-// a word that no topic has seen much of would be lost below the range of floats.
+// exp(E[log beta_kj]) = exp(psi(lambda_kj) - psi(sum_j lambda_kj)), with the sum in `sums`. A row
+// is scaled to a peak of at least 1e-6: only ratios between a word's topics matter, and rows of
+// words that are rare in every topic would underflow in floats.
 extern "C" __global__ void log_rows(OPELDA_WEIGHTS, double* logs, float* beta, float* mean) {
     const i64 at = warp_of();
     if (at >= n_words) return;
@@ -192,7 +192,7 @@ extern "C" __global__ void log_rows(OPELDA_WEIGHTS, double* logs, float* beta, f
     finish_row(beta + at * width, total, n_topics, mean + at);
 }
 
-// sum_k alpha_k beta_kj of each word, over every 32 topics and over all; a warp per word.
+// sum_k alpha_k beta_kj of each word, per 32 topics and over all topics; a warp per word.
 extern "C" __global__ void masses(const float* beta, int n_words, int n_blocks, const float* alpha,
                                   float* blocks, float* all) {
     const i64 word = warp_of();

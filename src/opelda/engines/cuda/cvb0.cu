@@ -21,7 +21,7 @@ __device__ void run_cvb0(const Batch& b, float* memory, i64 floats, const float*
         }
         for (int pass = 0; pass < burn_in + n_samples; ++pass) {
             for (int first = 0; first < doc.n; first += kLanes) {
-                double keep = 1;  // r of a word, one a lane
+                double keep = 1;  // r of a word, one per lane
                 if (first + lane < doc.n) {
                     const double t = double(pass) * doc.n + first + lane + 1 + offset;
                     const double left = 1 - scale * exp(-decay * log(t));

@@ -1,11 +1,12 @@
-// EM on the topics that explain most of a document, a warp each; native/em.hpp has the equations.
+// EM on the topics that explain most of a document, a warp per document; native/em.hpp has the
+// equations.
 
 struct Em {
     const float* alpha;        // n_topics
     const float* start;        // n_topics: alpha over its sum
     const float* start_words;  // words: sum_k start_k beta_kj
     double total_alpha;
-    int n_iter, n_kept, step;  // step: of a word's row of the topics kept, odd
+    int n_iter, n_kept, step;  // step: row length of a word's selected topics, odd
 };
 
 template <bool Shared>
@@ -20,7 +21,7 @@ __device__ void run_em(const Batch& b, const Em& em, int room, float* memory, i6
     float* const share = score + b.width;
     float* const prior = share + n_kept;
     int* const topic = reinterpret_cast<int*>(prior + n_kept);
-    // with few topics a word's take a part of the warp, which takes several words at a time
+    // with few topics, a word uses a part of the warp, which processes several words at a time
     int lanes = 1;
     while (lanes < n_kept && lanes < kLanes) lanes *= 2;
     const int at_once = kLanes / lanes, my_topic = lane % lanes, my_word = lane / lanes;

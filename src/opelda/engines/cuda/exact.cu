@@ -1,14 +1,15 @@
-// The likeliest mixture of a document, to within what is asked, a warp each; native/exact.hpp and
-// exact_face.hpp have the equations. All of it in double precision, which a GPU has to spare here.
+// Maximum-likelihood mixture of a document, to a given accuracy, a warp per document;
+// native/exact.hpp and exact_face.hpp have the equations. Everything runs in double precision,
+// which is cheap on this GPU.
 //
-// Each lane has a topic of the face, so that a face has at most 32. What is not good enough then is
-// left to the processor: its loss says so.
+// Each lane holds a topic of the face, so a face has at most 32 topics. The CPU solves documents
+// whose loss remains too large.
 
 constexpr double kFloor = 1e-100;  // of x
 constexpr double kRidge = 1e-7;    // of the diagonal of H
 constexpr double kNoise = 1e-14;   // of the rise of a step
-constexpr double kHardly = 2e-2;   // with less a topic of the first face is left out
-constexpr int kSide = kLanes + 1;  // of H and of words' rows: no two lanes meet in a bank
+constexpr double kHardly = 2e-2;   // share below which a topic of the first face is dropped
+constexpr int kSide = kLanes + 1;  // of H and of words' rows: avoids bank conflicts
 constexpr int kFirstTopics = 16, kFirstLeaps = 3;
 constexpr int kMostSteps = 8, kMostRounds = 60, kMostHalves = 30, kMostAdded = 8;
 
@@ -17,9 +18,9 @@ struct Face {
     double tokens;
     double *x, *ratio;    // words: sum_i w_i B_ji, d_j / N / x_j
     double* h;            // kLanes x kSide: the curvature, then its inverse
-    double* shown;        // kLanes: what lanes show each other
+    double* shown;        // kLanes: exchange between lanes
     float* columns;       // words x kSide: B
-    unsigned used = 0;    // lanes that have a topic
+    unsigned used = 0;    // lanes with a topic
     int topic = 0;        // of this lane
     double w = 0, g = 0;  // its weight and slope
     double top = 0;       // the largest slope of all
@@ -64,14 +65,13 @@ struct Face {
         top = largest_of(g);
     }
 
-    // A step of EM of twice the length, to come near from afar.
+    // An EM step of double length.
     __device__ void leap() {
         w *= g * g;
         evaluate();
     }
 
-    // A step of Newton's method within w >= 0, shortened where it would lead downhill; of EM where
-    // that fails.
+    // A Newton step within w >= 0, shortened if it would decrease F; an EM step on failure.
     __device__ void step() {
         const double before = w;
         bool in = mine() && (w > 0 || g > 1);
@@ -88,8 +88,8 @@ struct Face {
         }
     }
 
-    // The inverse of H = sum_j share_j / x_j^2 B_j B_j^T over the topics that are in, by Gauss and
-    // Jordan; false where that fails. Each lane has a row.
+    // Inverts H = sum_j share_j / x_j^2 B_j B_j^T over the included topics by Gauss-Jordan
+    // elimination; false on failure. Each lane has a row.
     __device__ bool invert(bool in) {
         const int lane = lane_of(), n_slots = size();
         const unsigned all = __ballot_sync(kAll, in);
@@ -128,8 +128,8 @@ struct Face {
         return true;
     }
 
-    // From w to the maximum of the quadratic model over w >= 0, border by border: a topic at the
-    // border is left out of the inverse by an update of rank 1.
+    // Moves w to the maximum of the quadratic model over w >= 0, border by border: a rank-1 update
+    // drops a topic at the border from the inverse.
     __device__ bool go(bool in) {
         const int lane = lane_of(), n_slots = size();
         shown[lane] = in ? g - 1 : 0;
@@ -144,7 +144,7 @@ struct Face {
             const double to = !below ? 2.0 : w > 0 ? w / (w - best) : 0.0;
             const double part = -largest_of(-to);
             const int gone = __ffs(int(__ballot_sync(kAll, to == part))) - 1;
-            if (gone < 0) return false;  // no numbers
+            if (gone < 0) return false;  // NaN
             w += in ? part * (best - w) : 0;
             const double own = h[gone * kSide + gone], theirs = __shfl_sync(kAll, best, gone);
             if (!(own > 0)) return false;
@@ -162,8 +162,8 @@ struct Face {
     }
 };
 
-// Looks at the slopes of all topics: how much those outside of the face are above `level` is
-// written down. Returns the steepest of all, and of those outside.
+// Computes the slopes of all topics and writes by how much topics outside the face exceed `level`.
+// Returns the largest slope of all topics, and in `others` the largest outside the face.
 __device__ double look(const Batch& b, const Face& on, double level, float* score, double& others) {
     double top = 0;
     for (int k = lane_of(); k < b.width; k += kLanes) {
@@ -182,10 +182,10 @@ __device__ double look(const Batch& b, const Face& on, double level, float* scor
     return fmax(largest_of(top), on.top);
 }
 
-// Climbs until no topic is steeper than 1 + goal; returns how steep the steepest is.
+// Climbs until no slope exceeds 1 + goal; returns the largest slope.
 __device__ double climb(const Batch& b, Face& on, double goal, float* score, int* chosen,
                         int& n_steps) {
-    double within = 0.05;  // how flat the face has to be before all topics are looked at
+    double within = 0.05;  // slope error of the face before a full gradient
     for (int round = 0;; ++round) {
         within = fmax(within, goal);
         for (int t = 0; t < kMostSteps && on.top > 1 + within; ++t) on.step(), ++n_steps;
@@ -212,8 +212,8 @@ __device__ double climb(const Batch& b, Face& on, double goal, float* score, int
     }
 }
 
-// What any mixture can be ahead of the weights as floats, at the most: of the weights as they are,
-// and these of those.
+// Upper bound of the gain in log-likelihood of any mixture over the weights rounded to floats: over
+// the double-precision weights, plus the loss by rounding.
 __device__ double loss_of(const Face& on, double steepest, double off, float rounded) {
     const double whole = sum_of(double(rounded));
     __syncwarp();

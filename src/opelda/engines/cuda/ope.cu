@@ -1,8 +1,8 @@
-// OPE (Than & Doan, Algorithm 1), a warp per document; native/ope.hpp says why bounds hold.
+// OPE (Than & Doan, Algorithm 1), a warp per document; native/ope.hpp explains why bounds hold.
 //
 // The next vertex maximises a G_k + b (alpha_k - 1) / u_k with G_k = sum_j d_j beta_kj / y_j. y
-// only grows, so every G_k only falls: topics never picked compete with what they had before, and
-// are looked at again only where that reaches the best score.
+// only grows, so every G_k only falls: topics never picked compete with earlier values, which are
+// recomputed only if they reach the best score.
 
 struct Walk {
     const float *a, *b;  // n_sequences x n_moves
@@ -10,14 +10,14 @@ struct Walk {
     const float *alpha, *start;
     const float* prior;        // (alpha_k - 1) / start_k
     const float* start_words;  // words: sum_k start_k beta_kj
-    const int* ids;            // the rows' words where they are not 0, 1, 2, ...
+    const int* ids;            // the rows' words if they are not 0, 1, 2, ...
     u64 seed;                  // mixed
     int n_moves, n_sequences, max_picked, by_content;
-    int max_columns;  // of topics picked; those of further ones are read from beta
+    int max_columns;  // number of picked topics with a column; others are read from beta
 };
 
-constexpr int kColumns = 16;       // max_columns, at most: half of the lanes
-constexpr float kPicked = -3e38f;  // the bound of a topic that was picked
+constexpr int kColumns = 16;       // maximum of max_columns: half of the lanes
+constexpr float kPicked = -3e38f;  // the bound of picked topics
 
 struct Vertex {
     double score;
@@ -25,7 +25,7 @@ struct Vertex {
     __device__ void offer(double s, int k, int at) {
         if (s > score || (s == score && k < topic)) score = s, topic = k, slot = at;
     }
-    // The best of all lanes'.
+    // The best over all lanes.
     __device__ void agree() {
         for (int by = kLanes / 2; by > 0; by /= 2) {
             const double s = __shfl_xor_sync(kAll, score, by);
@@ -51,12 +51,12 @@ __device__ void run_ope(const Batch& b, const Walk& w, int room, float* memory, 
     const int lane = lane_of();
     float* const ratio = own_room<Shared>(memory, floats);  // d_j / y_j
     float* const start = ratio + room;                      // start_j
-    float* const bound = start + room;                      // topics: at least G_k
+    float* const bound = start + room;                      // topics: upper bounds of G_k
     float* const columns = bound + b.width;                 // words x step: of the topics picked
-    const int step = w.max_columns | 1;                     // odd: no two words meet in a bank
+    const int step = w.max_columns | 1;                     // odd: avoids bank conflicts
     float* const count = columns + i64(room) * step;
     int* const topic = reinterpret_cast<int*>(count + w.max_picked);
-    const int patience = 4 + b.width / 16;  // looks at single topics before one at all of them
+    const int patience = 4 + b.width / 16;  // topics tested individually before a full gradient
     const i64 n_warps = i64(gridDim.x) * blockDim.x / kLanes;
     for (i64 i = warp_of(); i < b.n; i += n_warps) {
         const int at = b.order[i];
@@ -70,7 +70,7 @@ __device__ void run_ope(const Batch& b, const Walk& w, int room, float* memory, 
         for (int j = lane; j < n; j += kLanes) start[j] = w.start_words[doc.word[j]];
         int picked = 0;
         const auto beta = [&](int k, int j) { return b.beta[i64(doc.word[j]) * b.width + k]; };
-        const float widened = 1 + 2.5e-7f * float(n + 8);  // sums in another order
+        const float widened = 1 + 2.5e-7f * float(n + 8);  // sums in a different order
         const auto look_at_all = [&] {
             each_slope(b, doc, ratio, [&](int k, float g) {
                 if (bound[k] != kPicked) bound[k] = k < b.n_topics ? g * widened : kPicked;
@@ -90,7 +90,7 @@ __device__ void run_ope(const Batch& b, const Walk& w, int room, float* memory, 
                 ratio[j] = doc.count[j] / y;
             }
             __syncwarp();
-            // a start that is forgotten lets y fall: no bound holds any more
+            // if the start is forgotten, y falls and all bounds become invalid
             if (move == 0 || base < w.base[move - 1]) look_at_all();
             Vertex best = {-1e300, 0x7fffffff, -1};
             const auto offer = [&](int s, float g) {
@@ -98,7 +98,7 @@ __device__ void run_ope(const Batch& b, const Walk& w, int room, float* memory, 
                 const double u = double(base) * double(w.start[k]) + double(count[s]);
                 best.offer(double(a) * double(g) + pull * (double(w.alpha[k]) - 1) / u, k, s);
             };
-            // every other word, a lane for each topic picked
+            // every other word, a lane per picked topic
             const int mine = lane % kColumns, n_mine = min(picked, w.max_columns);
             float g = 0;
             if (mine < n_mine)
@@ -123,11 +123,11 @@ __device__ void run_ope(const Batch& b, const Walk& w, int room, float* memory, 
                 k = __shfl_sync(kAll, k, from);
                 if (score == kPicked) break;
                 const float reach = a * bound[k];
-                // room for rounding: scores are compared in double precision
+                // margin for rounding: scores are compared in double precision
                 const float slack = 2e-6f * (reach + fabsf(float(of_prior) * w.prior[k]));
                 if (double(score + slack) < best.score) break;
                 if (looks == patience) {
-                    // (those that were looked at have what they have)
+                    // (topics tested in this move keep their exact values)
                     for (int o = lane; o < b.n_topics; o += kLanes)
                         if (bound[o] < 0 && bound[o] != kPicked) bound[o] = -bound[o];
                     __syncwarp();
@@ -139,13 +139,13 @@ __device__ void run_ope(const Batch& b, const Walk& w, int room, float* memory, 
                 g = sum_of(g);
                 best.offer(double(a) * double(g) + of_prior * double(w.prior[k]), k, -1);
                 __syncwarp();
-                if (lane == 0) bound[k] = -fmaxf(g, 1e-37f);  // negative: looked at in this move
+                if (lane == 0) bound[k] = -fmaxf(g, 1e-37f);  // negative: exact in this move
                 __syncwarp();
             }
             __syncwarp();
             for (int k = lane; k < b.n_topics; k += kLanes)
                 if (bound[k] < 0 && bound[k] != kPicked) bound[k] = -bound[k];
-            if (best.topic == 0x7fffffff)  // no score is a number: still a topic that exists
+            if (best.topic == 0x7fffffff)  // all scores are NaN: any valid topic
                 best.topic = picked ? topic[0] : 0, best.slot = picked ? 0 : -1;
             __syncwarp();
             const int slot = best.slot < 0 ? picked : best.slot;

@@ -1,5 +1,5 @@
 // The log probability of documents under their mixtures, in double precision: a warp per document,
-// a lane per word. Topics lie as they were given, a row of words each.
+// a lane per word. Topics have the caller's layout, a row of words per topic.
 template <class T>
 __device__ void log_probability(const i64* indptr, const int* words, const float* counts,
                                 int n_docs, const T* topics, i64 n_words, int n_topics,

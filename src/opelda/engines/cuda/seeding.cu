@@ -1,9 +1,10 @@
-// Rows far apart, as k-means++ chooses them: one after the other, each by two launches.
+// Distant rows, as chosen by k-means++: sequentially, with two launches per row.
 
 constexpr int kThreads = 256;
 
-// Write down row number `at`: the one that lies there where draw < 0, else one by chance, the
-// square of its distance; -1 where none is left. Then lay its values out by word. One block.
+// Write row number `at`: the row at index `at` if draw < 0, otherwise a random row with probability
+// proportional to its squared distance, or -1 if all distances are 0. Then unpack its values by
+// word. One block.
 extern "C" __global__ void choose(const double* distance, int n_docs, double draw, int at,
                                   int* rows, const i64* indptr, const int* words,
                                   const double* values, double* laid) {
@@ -17,13 +18,13 @@ extern "C" __global__ void choose(const double* distance, int n_docs, double dra
         ends[me] = own;
         __syncthreads();
         if (me == 0) {
-            for (int i = 1; i < kThreads; ++i) ends[i] += ends[i - 1];  // (never falls)
+            for (int i = 1; i < kThreads; ++i) ends[i] += ends[i - 1];  // (monotone)
             rows[at] = -1;
         }
         __syncthreads();
         const double before = me ? ends[me - 1] : 0.0, target = draw * ends[kThreads - 1];
         if (before <= target && target < ends[me]) {
-            // (to the same end as above, so that one of them is beyond)
+            // (the same total as above, so some row passes the target)
             double part = 0;
             int d = first;
             for (; d < last; ++d) {
@@ -44,7 +45,7 @@ extern "C" __global__ void choose(const double* distance, int n_docs, double dra
             laid[words[i]] = values[i];
 }
 
-// What the row that is laid out leaves of the distances; a warp per document.
+// Update the distances with the unpacked row; a warp per document.
 extern "C" __global__ void leave(const i64* indptr, const int* words, const double* values,
                                  int n_docs, const double* laid, double near, double* nearest,
                                  double* distance) {

@@ -1,12 +1,12 @@
-// One sweep of collapsed Gibbs sampling, a warp per document; native/sweep.hpp has the equation.
+// A sweep of collapsed Gibbs sampling, a warp per document; native/sweep.hpp has the equation.
 //
 //     P(z = k) ~ (N_dk + alpha_k) (beta_kj - own)
 //
-// A document's topics lie in slots, a lane each, in groups of 32: the running sums over slots are a
-// scan of the warp, and a draw is a ballot. The largest topics come first, as on the CPU, and
-// random numbers are keyed by document and number of the token: neither grid nor split matters.
+// A document's topics are in slots, a lane each, in groups of 32: running sums over slots are a
+// warp scan, and a draw is a ballot. The largest topics come first, as on the CPU, and random
+// numbers are keyed by document and token number: results do not depend on the grid or the split.
 
-constexpr int kWarps = 8;  // of a block
+constexpr int kWarps = 8;  // per block
 
 __device__ __forceinline__ float running_sum(float value, int lane) {
     for (int by = 1; by < kLanes; by *= 2) {
@@ -18,19 +18,20 @@ __device__ __forceinline__ float running_sum(float value, int lane) {
 
 __device__ __forceinline__ int last_of(unsigned mask) { return 31 - __clz(int(mask)); }
 
-// Topics and the sums that draws are made by.
+// Topics and the sums for drawing.
 struct Topics {
     const float* beta;     // words x stride, zeros from n_topics on
     const float* masses;   // words x n_blocks: sum of alpha_k beta_kj over 32 topics
     const float* prior;    // words: that over all topics
     const float* alpha;    // stride, zeros from n_topics on
-    const float* inverse;  // stride: what a token of weight 1 adds to a probability
+    const float* inverse;  // stride: increase of a probability by a token of weight 1
     int n_topics, n_blocks;
 
     __device__ const float* row(int word) const { return beta + size_t(word) * n_blocks * kLanes; }
 
-    // A topic by alpha_k beta_kj: first the block of topics, then the topic. `own` of topic `now`
-    // is the token itself. (Rounding may leave the target beyond the end: the last is meant then.)
+    // Draws a topic by alpha_k beta_kj: the block of topics first, then the topic. `own` of topic
+    // `now` is the token itself. (Rounding can put the target beyond the end: then the last topic
+    // is drawn.)
     __device__ int draw(int word, float target, int now, float own, int lane) const {
         const float* const mass = masses + size_t(word) * n_blocks;
         float before = 0, start = 0;
@@ -62,13 +63,13 @@ struct Topics {
                 const unsigned beyond = __ballot_sync(kAll, p > 0 && end > target - start);
                 if (some) return b * kLanes + (beyond ? __ffs(int(beyond)) - 1 : last_of(some));
             }
-            b = b > 0 ? b - 1 : n_blocks - 1;  // a block without any: rounding again
+            b = b > 0 ? b - 1 : n_blocks - 1;  // an empty block: rounding
         }
         return now < 0 ? 0 : now;
     }
 };
 
-// Slots in registers, so many groups of them; or, with 0 groups, in memory.
+// Slots in registers, `Groups` groups; with 0 groups, in memory.
 template <int Groups> struct Slots {
     static constexpr int kStep = 1;
     int topic[Groups];
@@ -83,11 +84,11 @@ template <> struct Slots<0> {
 template <int Groups> struct Document {
     static constexpr int kStep = Slots<Groups>::kStep;
     Slots<Groups> s;
-    int* spare_topic;  // room for all slots, to reorder them
+    int* spare_topic;  // scratch for all slots, to reorder them
     float* spare_size;
     int n = 0, lane;
 
-    // `One`: there is one group, and no need to ask.
+    // `One`: there is a single group, known at compile time.
     template <bool One = false, class Do> __device__ __forceinline__ void each_group(Do act) {
         if constexpr (One) {
             act(0, 0);
@@ -100,7 +101,7 @@ template <int Groups> struct Document {
         }
     }
 
-    // Puts a token into a topic: its slot, or the first that is empty, or a new one.
+    // Adds a token to a topic: its slot, or the first empty slot, or a new slot.
     __device__ void enter(int topic, float weight) {
         int to = -1, empty = -1;
         each_group([&](int g, int i) {
@@ -134,7 +135,7 @@ template <int Groups> struct Document {
         }
     }
 
-    // The largest first, equal ones by topic.
+    // Largest first, ties by topic.
     __device__ void sort() {
         const int count = n;
         each_group([&](int g, int i) {
@@ -163,7 +164,7 @@ template <int Groups> struct Document {
         __syncwarp();
     }
 
-    // Draws the topic of a token that was in `now`, or had none, and puts it there.
+    // Draws the topic of a token whose topic was `now`, if any, and adds it.
     template <bool One>
     __device__ __forceinline__ int draw(const Topics& t, int word, int now, float size,
                                         float weight, float uniform) {
@@ -177,7 +178,7 @@ template <int Groups> struct Document {
             if (mine) here = fminf(t.inverse[now] * weight, p), p -= here;
             p *= s.size[i];
             const float sums = running_sum(p, lane);
-            // a slot without a topic is never drawn, however sums are rounded
+            // a slot without a topic is never drawn, regardless of rounding
             s.end[i] = p > 0 ? used + sums : -1.0f;
             used += __shfl_sync(kAll, sums, kLanes - 1);
             const unsigned where = __ballot_sync(kAll, mine);
@@ -283,8 +284,8 @@ extern "C" __global__ void __launch_bounds__(kWarps* kLanes) sweep_512(OPELDA_AR
                   masses, prior, alpha, inverse, n_topics, n_blocks, fresh, n_draws);
 }
 
-// Documents of any number of topics, each warp with `room` slots in memory: it takes one document
-// after another.
+// Documents with any number of topics; each warp has `room` slots in memory and processes documents
+// sequentially.
 extern "C" __global__ void __launch_bounds__(kWarps* kLanes)
     sweep_any(OPELDA_ARGUMENTS, int* slots, int room) {
     const int warp = blockIdx.x * kWarps + threadIdx.x / kLanes, n_warps = gridDim.x * kWarps;

@@ -1,18 +1,17 @@
-// Statistics of a batch: sum_d d_j phi_djk, or undivided sum_d d_j theta_dk, and the rows that they
-// are added to. Sums are of whole multiples of 1 / unit: exact, so that no order matters.
+// Statistics of a batch: sum_d d_j phi_djk, or undivided sum_d d_j theta_dk, and the rows that
+// receive them. Sums are integer multiples of 1 / unit: exact, independent of the order.
 
 __device__ __forceinline__ void add(u64* to, double value, double unit) {
     atomicAdd(to, u64(llrint(value * unit)));
 }
 
-// How much an entry counts: d_j, or d_j / x_dj. A word that no topic of the mixture has tells
-// nothing about the topics.
+// Weight of an entry: d_j, or d_j / x_dj. A word with probability 0 under the mixture has weight 0.
 __device__ __forceinline__ double entry_weight(float count, float x) {
     return x > 1e-30f ? fmin(double(count) / double(x), 1e30) : 0.0;
 }
 
-// Mixtures that are a few topics, whose values times `share` are their shares, and a rest that is
-// given or, if that is negative, what is missing to 1. A warp per document.
+// Mixtures of a few topics, whose shares are their values times `share`, and a rest that is given
+// or, if negative, completes the sum to 1. A warp per document.
 extern "C" __global__ void add_picks(OPELDA_BATCH, const int* n_picked, int max_picked,
                                      const int* topics, const float* values, float share,
                                      float given_rest, const float* start_words, int divide,
@@ -59,8 +58,8 @@ extern "C" __global__ void add_picks(OPELDA_BATCH, const int* n_picked, int max_
     if (lane == 0) add(mass + n_topics, tokens * double(rest), unit);
 }
 
-// Mixtures that are dense, or what tokens' topics are weighed by: `weighs`, up to a factor a
-// document. `theta` is what the mass is of. A warp per document.
+// Dense mixtures, or weights of tokens' topics: `weighs`, up to a factor per document. `theta`
+// determines the mass. A warp per document.
 extern "C" __global__ void add_dense(OPELDA_BATCH, const float* theta, const float* weighs,
                                      int divide, u64* cells, u64* mass, int* touched, double unit) {
     const Batch b = OPELDA_MADE;
@@ -91,9 +90,8 @@ extern "C" __global__ void add_dense(OPELDA_BATCH, const float* theta, const flo
         add(mass + k, tokens * double(theta[i64(at) * n_topics + k]), unit);
 }
 
-// Adds statistics to the rows of the words that have some, or writes them down: to `values`, a row
-// for each of `listed`; the sums are forgotten. A warp per word, which has several topics under
-// way.
+// Adds statistics to the rows of their words, or writes them to `values`, a row for each of
+// `listed`; clears the sums. A warp per word, with several topics in flight.
 extern "C" __global__ void take_sums(int n_words, int n_topics, u64* cells, u64* rests,
                                      int* touched, double unit, const float* start,
                                      const float* start_words, const float* beta, int width,
@@ -136,7 +134,7 @@ extern "C" __global__ void take_sums(int n_words, int n_topics, u64* cells, u64*
     if (lane_of() == 0) rests[word] = 0, touched[word] = 0;
 }
 
-// sum_j rows_jk, in a fixed order: each block adds up some rows, then one block the blocks.
+// sum_j rows_jk, in a fixed order: each block adds some rows, then one block adds the blocks.
 template <class T, class Total>
 __device__ void add_columns(const T* rows, i64 n_words, int stride, int n_topics, Total* parts) {
     const i64 first = n_words * blockIdx.x / gridDim.x;

@@ -1,5 +1,5 @@
-// Variational Bayes for one document (Blei et al. 2003), a warp each, in double precision; its
-// bound says when to stop. With E_k = exp(psi(gamma_k)) up to a common factor:
+// Variational Bayes for a document (Blei et al. 2003), a warp per document, in double precision,
+// stopped by its bound. With E_k = exp(psi(gamma_k)) up to a common factor:
 //     phi_j = sum_k E_k beta_kj,    gamma_k = alpha_k + E_k sum_j d_j beta_kj / phi_j.
 
 constexpr double kFloor = 1e-300;
