@@ -3,7 +3,7 @@
     python examples/serving_in_an_application.py model.opelda "A text" "Another text"
 
 `opelda.serve.app` returns an ASGI application for FastAPI, Starlette or any ASGI server. This
-example runs it in uvicorn (``pip install 'opelda[serve]'``) until the client has its answers.
+example runs it in uvicorn (``pip install '.[serve]'``) until the client has its answers.
 """
 
 import json
