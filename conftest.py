@@ -21,9 +21,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 TABLE = Path(__file__).parent / "tests/durations.json"
-# Seconds that the items of one function may take together in a tier: of a function that takes
-# longer, a sample of its items is in the tier, and none where a single item takes longer.
-LIMITS = {"check": 0.5, "test": 2.0, "all": math.inf}
+# Seconds that the items of one function may take together in a tier, and that one item may take. Of
+# a function that takes longer, a sample of its items is in the tier.
+LIMITS = {"check": (0.2, 0.7), "test": (2.0, 2.0), "all": (math.inf, math.inf)}
 WHOLE = {  # in the tier "test", however long they take
     "tests/learning/test_estimators.py::test_scikit_learn_checks",
     "tests/test_docs_text.py::test_first_pages",
@@ -95,8 +95,9 @@ def in_tier(tier, name, items, table):
         return items
     if tier == "check" and (name in table["processes"] or name in WHOLE):
         return []
-    seconds = table["seconds"].get(name, 0)
-    n_items = min(len(items), int(len(items) * LIMITS[tier] / max(seconds, 0.1)))
+    together, each = LIMITS[tier]
+    seconds = max(table["seconds"].get(name, 0), 0.1) / len(items)  # of an item
+    n_items = int(together / seconds) or int(seconds <= each)
     return random.Random(name).sample(items, len(items))[:n_items]
 
 
