@@ -7,9 +7,9 @@ export const live = { paused: false, failed: false };
 /** How the page goes on, in a sentence. */
 export function howItGoes() {
   if (live.failed) {
-    return "The stream has ended or cannot be reached; this is the last that was heard of it.";
+    return "The stream has ended or cannot be reached; this page shows its last state.";
   }
-  return live.paused ? "Paused." : `Looks again every ${app.model.meta.live.every} s.`;
+  return live.paused ? "Paused." : `Updates every ${app.model.meta.live.every} s.`;
 }
 
 /**

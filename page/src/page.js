@@ -62,9 +62,9 @@ async function show({ first = false } = {}) {
 
 async function viewOf(route) {
   try {
-    if (!Object.hasOwn(VIEWS, route.view)) return missing("There is no such view.");
+    if (!Object.hasOwn(VIEWS, route.view)) return missing("This view does not exist.");
     if (!app.model.size && route.view !== "live") {
-      return missing("Nothing was learned so far: look again soon.", "No topics yet");
+      return missing("No documents were learned yet; reload this page later.", "No topics yet");
     }
     return await VIEWS[route.view](route);
   } catch (error) {

@@ -94,7 +94,7 @@ def test_stream_views_have_no_violations(learner, open_page):
         show(page, view)
         assert "could not be shown" not in page.inner_text("main")
     show(page, "#/documents")
-    assert "live page holds no documents" in page.inner_text(".lede")
+    assert "live page has no documents" in page.inner_text(".lede")
     show(page, "#/")
     assert "4 topics over 60 words, learned from 200 documents so far." in page.inner_text(".lede")
     assert page.locator(".map [role=option]").count() == 4
@@ -139,11 +139,11 @@ def test_unknown_shares_are_not_drawn(stream, open_page):
     meta, url = stream
     shares, meta["stream"]["shares"] = meta["stream"]["shares"], None
     page = open_page(url, offline=False)
-    assert page.get_by_text("Known when some more documents").is_visible()
+    assert page.get_by_text("Available after more documents").is_visible()
     assert not page.locator("svg.moves").is_visible()
     meta["stream"]["shares"] = shares
     page.wait_for_selector("svg.moves g.move")
-    assert not page.get_by_text("Known when some more documents").is_visible()
+    assert not page.get_by_text("Available after more documents").is_visible()
 
 
 def test_events_replace_the_empty_message(stream, open_page):

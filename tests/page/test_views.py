@@ -210,7 +210,7 @@ def test_help_theme_and_turning_keys_off(open_page, report):
     page.keyboard.press("t")
     assert page.get_attribute("html", "data-theme") == "dark"
     page.keyboard.press("?")
-    page.uncheck("text=Single keys do things")
+    page.uncheck("text=Enable single-key shortcuts")
     page.click("dialog button")
     page.keyboard.press("t")
     assert page.get_attribute("html", "data-theme") == "dark"

@@ -36,7 +36,7 @@ export async function bodyOf(documents, i, cut = Infinity) {
   const counts = text === null ? documents.counts(i) : null;
   if (counts && table) return { body: counted(counts, table, mixture, colours, cut), colours };
   if (text === null) {
-    const missing = "Its text is not in this page; the overview says what is.";
+    const missing = "The text is not in this page; the overview lists what the page contains.";
     return { body: h("p", { class: "note" }, missing), colours, isEmpty: true };
   }
   const part = text.slice(0, cut).replace(HALF, "").trimEnd();

@@ -29,7 +29,7 @@ export function openHelp() {
       h("dd", {}, told)))),
     h("p", { class: "note" }, "The map moves with the mouse or two fingers; Ctrl and the "
       + "wheel bring it closer."),
-    h("label", { class: "check" }, on, "Single keys do things (/ ? [ ] t)"),
+    h("label", { class: "check" }, on, "Enable single-key shortcuts (/ ? [ ] t)"),
     h("form", { method: "dialog" }, h("button", {}, "Close")),
   );
   dialog.addEventListener("close", () => dialog.remove());

@@ -68,7 +68,7 @@ export function labelFiles() {
       }
     };
     box.replaceChildren(
-      h("h2", {}, "Names you gave"),
+      h("h2", {}, "Your topic names"),
       h("p", {}, `${plural(labels.length, "topic")} renamed. They last while this page is open; `
         + "this command puts them into the model:"),
       h("pre", { tabindex: "0" }, h("code", {}, command)),

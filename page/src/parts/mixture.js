@@ -73,8 +73,8 @@ export function strip(mixture, colours) {
 
 /** What a mixture's certificate says, in words. */
 export function certificate(loss, n_tokens) {
-  if (!n_tokens) return "It has no word that the model knows: its mixture is the prior\u2019s.";
-  if (loss === null || Number.isNaN(loss)) return "How good this mixture is is not known.";
+  if (!n_tokens) return "The document has no words of the vocabulary; its mixture equals the prior.";
+  if (loss === null || Number.isNaN(loss)) return "The accuracy of this mixture is unknown.";
   return [
     h(
       "strong",

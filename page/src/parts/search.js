@@ -43,7 +43,7 @@ export function openSearch() {
     if (options().length) choose(0);
     const offered = documents ? 1 : 0; // to search all texts, which is no result
     const n = options().length - offered;
-    const none = "No topic, word or document\u2019s name has that.";
+    const none = "No topic, word or document name matches.";
     status.textContent = !wanted.trim() ? "" : n > 0 ? plural(n, "result") : none;
   };
   input.addEventListener("input", show);

@@ -22,7 +22,7 @@ export async function documents({ query }) {
   const all = await store.documents();
   if (!all) {
     return missing(app.model.meta.live
-      ? "A live page holds no documents; the overview, the map and the words are here."
+      ? "A live page has no documents; open the overview, the map or the words."
       : "This page was written without documents.", "Documents");
   }
   const { q = "", sort = "", time = "", group = "" } = query;

@@ -18,7 +18,7 @@ export function live() {
   const facts = h("dl", { class: "tiles" });
   const events = h("ol", { class: "events" });
   const none = h("p", { class: "note" }, "None so far.");
-  const soon = h("p", { class: "note" }, "Known when some more documents were learned from.");
+  const soon = h("p", { class: "note" }, "Available after more documents.");
   const isHeld = (part) => part.contains(document.activeElement);
   const status = h("p", { class: "note", role: "status" });
   const stream = () => app.model.meta.stream;

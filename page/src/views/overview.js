@@ -126,7 +126,7 @@ function spreadFigure({ topics }) {
   return figure({
     title: "Coherence of topics",
     name: "coherence",
-    note: "A dot a topic. Low ones often have no theme: look at them before you name them.",
+    note: "One dot per topic. Topics with low coherence often have no theme; check them before you name them.",
     chart: spread(() => known, {
       name: "Coherence of topics",
       told: ({ topic, value }) => `Topic ${topic}, ${label(topic)}: ${fixed(value)}`,
@@ -169,10 +169,10 @@ function held({ sampled }) {
   return h(
     "section",
     { class: "held" },
-    h("h2", {}, "What this page holds"),
+    h("h2", {}, "Contents of this page"),
     sampled?.length
       ? h("ul", {}, sampled.map((sentence) => h("li", {}, bdi(sentence))))
       : h("p", {}, "Every document and every topic."),
-    h("p", { class: "note" }, "It is one file and asks the network for nothing."),
+    h("p", { class: "note" }, "It is one file and needs no network."),
   );
 }

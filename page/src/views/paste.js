@@ -18,9 +18,9 @@ const LONGEST = 20_000; // characters that are coloured, as of the page's docume
 export async function paste() {
   const { tokenizer, inference } = app.model.meta;
   const title = "Your text";
-  if (!store.has("topics")) return missing("This page has no table of words to infer with.", title);
+  if (!store.has("topics")) return missing("This page has no vocabulary for inference.", title);
   if (!canTokenise()) {
-    return missing(tokenizer.why_not ?? "Its words are cut by a pattern that only Python knows.",
+    return missing(tokenizer.why_not ?? "The tokenizer uses a pattern that browsers do not support.",
       title);
   }
   const table = await store.wordTable();

@@ -16,7 +16,7 @@ import { missing } from "./missing.js";
 export function topic({ id, query }) {
   const { model } = app;
   const k = model.topicOf(id);
-  if (k === null) return missing(`There is no topic ${id}; topics go from 0 to ${model.size - 1}.`);
+  if (k === null) return missing(`Topic ${id} does not exist; topic numbers are 0 to ${model.size - 1}.`);
   const files = labelFiles();
   const typical = h("div", { class: "cards" });
   fill(typical, k);
@@ -107,7 +107,7 @@ function relatedFigure(k) {
 async function fill(place, k) {
   const documents = await store.documents();
   if (!documents) {
-    const why = app.model.meta.live ? "A live page holds no documents." : "This page holds none.";
+    const why = app.model.meta.live ? "A live page has no documents." : "This page has no documents.";
     place.replaceChildren(h("p", { class: "note" }, why));
     return;
   }

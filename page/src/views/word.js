@@ -16,7 +16,7 @@ export async function word({ id }) {
   const { model } = app;
   const found = await topicsOf(id);
   if (!found.length) {
-    return missing(`The model has no word \u201c${id}\u201d that matters to a topic.`, "Word");
+    return missing(`The word \u201c${id}\u201d is unknown or too rare in every topic.`, "Word");
   }
   const number = model.wordId(id);
   const frequency = number === undefined
