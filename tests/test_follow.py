@@ -127,7 +127,7 @@ def test_incomplete_file_is_skipped_and_damaged_file_rejected(monkeypatch):
     assert checksums([first]) == checksums(MODELS[1:2])
     with open("model", "wb") as file:
         file.write(content[:-100])
-    with pytest.raises(ModelFileError, match="damaged"):
+    with pytest.raises(ModelFileError, match="corrupted"):
         list(opelda.follow("model", poll=0.001))
 
 

@@ -90,7 +90,7 @@ def refused(folder, arrays, header, seal=True):
         assert message.startswith(f"{path} is not a model this version can use: ")
         assert message.endswith("; save the model again.")
     else:
-        assert message.startswith(f"{path}: checksum mismatch: the file is corrupted; ")
+        assert message.startswith(f"{path}: checksum mismatch, the file is corrupted; ")
     assert len(message) < 400 + len(str(path))
     assert "\n" not in message
     return True

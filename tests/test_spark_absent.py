@@ -53,7 +53,7 @@ def test_missing_pyspark_error_explains_installation(missing, n_needing):
     said = run.stdout.splitlines()
     assert len(said) >= n_needing
     assert set(said) <= {
-        f"opelda.spark needs {name}, which is not there: pip install 'opelda[spark]'."
+        f"opelda.spark needs {name}, which is not installed; run pip install 'opelda[spark]'."
         for name in ("pyspark", missing)
     }
 
@@ -73,9 +73,17 @@ Traceback (most recent call last):
 @cases(
     ("text", "kind", "sentence"),
     [
-        ("ModuleNotFoundError: No module named 'opelda'", EngineError, "The executors have no op"),
-        ("ModuleNotFoundError: No module named 'polars'", EngineError, "The executors have no po"),
-        ("[PYTHON_VERSION_MISMATCH] Python in worker", EngineError, "another version of Python"),
+        (
+            "ModuleNotFoundError: No module named 'opelda'",
+            EngineError,
+            "The executors have no module op",
+        ),
+        (
+            "ModuleNotFoundError: No module named 'polars'",
+            EngineError,
+            "The executors have no module po",
+        ),
+        ("[PYTHON_VERSION_MISMATCH] Python in worker", EngineError, "Python version mismatch"),
         (
             "Total size of serialized results of 4 tasks (1030.8 MiB) is bigger than "
             "spark.driver.maxResultSize 1024.0 MiB.",

@@ -84,9 +84,9 @@ def test_vectors_are_unwrapped(seed, fractions):
 
 def test_vectors_with_bad_counts_are_rejected():
     sizes = pa.array([vector(np.ones(3), True), vector(np.ones(4), False)], VECTOR)
-    with pytest.raises(InputError, match="has 4 entries where 3 words are expected"):
+    with pytest.raises(InputError, match="has 4 entries, but the model has 3 words"):
         _blocks.counts_of_vectors(sizes, 3)
-    with pytest.raises(InputError, match="entries where 5 words are expected"):
+    with pytest.raises(InputError, match="entries, but the model has 5 words"):
         _blocks.counts_of_vectors(sizes[:1], 5)
     for wrong in (-1.0, np.nan, np.inf):
         with pytest.raises(InputError):
@@ -159,7 +159,7 @@ def test_summaries():
     assert sum(parts, Summary()) == total
     (row,) = rows_of([total.record(3)])
     assert Summary.of_row(row) == total
-    with pytest.raises(InputError, match="has 4 entries where 12 words are expected"):
+    with pytest.raises(InputError, match="has 4 entries, but the model has 12 words"):
         total + Summary.of(sparse.csr_array(np.ones((1, 4), np.float32)))
 
 

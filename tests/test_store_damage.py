@@ -47,7 +47,7 @@ HOSTILE = {
 def test_hostile_files_are_rejected_in_one_sentence(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     Path("m").write_bytes(HOSTILE[name])
-    said = r"^'m' is (damaged or )?not an opelda test file( \(.*|; give the path of one)\.$"
+    said = r"^'m' is (corrupted or )?not an opelda test file( \(.*|; pass the path of .*)\.$"
     with pytest.raises(ModelFileError, match=said):
         load("m")
     assert os.listdir() == ["m"]

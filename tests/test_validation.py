@@ -131,5 +131,5 @@ def test_too_large_sums_of_repeated_entries_are_rejected():
 def test_masked_entries_are_rejected(listed):
     X = np.ma.masked_equal([[1, 2], [3, 1]], 2)
     assert counts(np.ma.array([[1, 2]])).toarray().tolist() == [[1, 2]]
-    with pytest.raises(InputError, match="entries are masked"):
+    with pytest.raises(InputError, match="without masked entries"):
         counts(list(X) if listed else X)

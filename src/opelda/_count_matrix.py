@@ -23,7 +23,7 @@ def counts(X: Any, name: str = "X") -> sparse.csr_array:
         # SciPy does not check indices. Taken for unsigned numbers, negative ones are large.
         largest = words.view(f"u{words.itemsize}").max() if len(words) else -1
         if largest >= matrix.shape[1] or (indptr[1:] < indptr[:-1]).any():
-            raise ValueError("indices point outside it")
+            raise ValueError("column indices are out of range or index pointers decrease")
     except ValueError as error:
         raise _unfitting(error, name) from None
     if not matrix.has_canonical_format:
@@ -59,7 +59,7 @@ def additive(X: Any, name: str = "X") -> Any:
     rows = X if isinstance(X, list | tuple) else (X,)
     if any(np.ma.isMaskedArray(row) and np.ma.is_masked(row) for row in rows):
         raise InputError(
-            "must be a matrix of counts: entries are masked; fill them, for example with "
+            "must be a matrix of counts without masked entries; fill them, for example with "
             "X.filled(0).",
             name,
         )
@@ -70,9 +70,9 @@ def additive(X: Any, name: str = "X") -> Any:
         try:
             X.check_format(full_check=True)  # ignores ends if the last is 0, and remainders
             if (np.diff(X.indptr) < 0).any():
-                raise ValueError("index pointer values must form a non-decreasing sequence")
+                raise ValueError("index pointers must be non-decreasing")
             if X.format == "bsr" and any(np.remainder(X.shape, X.blocksize)):
-                raise ValueError(f"blocks of shape {X.blocksize} do not fill it")
+                raise ValueError(f"its shape is not a multiple of the block size {X.blocksize}")
         except ValueError as error:
             raise _unfitting(error, name) from None
     return X.astype(np.float64) if X.dtype.kind in "biu" else X
@@ -87,7 +87,7 @@ def _sparse(X: Any, name: str) -> Any:
         raise InputError(f"must be a matrix of counts: {error}.", name) from None
     if array.ndim != 2:
         raise InputError(
-            f"must have shape (documents, words), got {array.shape}; for one document give "
+            f"must have shape (documents, words), got {array.shape}; for one document pass "
             "X.reshape(1, -1).",
             name,
         )
@@ -100,7 +100,7 @@ def _sparse(X: Any, name: str) -> Any:
 
 def _unfitting(error: ValueError, name: str) -> InputError:
     return InputError(
-        f"is a sparse matrix whose arrays do not fit together ({error}); build it with SciPy's "
-        "own constructors and check it with X.check_format(full_check=True).",
+        f"is an invalid sparse matrix ({error}); build it with SciPy's own constructors and check "
+        "it with X.check_format(full_check=True).",
         name,
     )

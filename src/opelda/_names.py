@@ -8,7 +8,7 @@ METHODS = (
     "hamcmc",
 )  # fmt: skip
 PRESETS = {
-    "best": "the best topics that were measured",
+    "best": "the best topics in the benchmarks",
     "fast": "good topics in a fraction of the time",
     "paper": "the settings of the paper's experiments",
 }
@@ -16,7 +16,10 @@ ENGINES = ("cpu", "cuda", "auto", "reference")
 # of time, from the finest to the coarsest
 UNITS = ("minute", "hour", "day", "week", "month", "quarter", "year")
 
-NAMELESS = "x0, x1, ... are columns without names; name them by model.set_feature_names(names)."
+NAMELESS = (
+    "x0, x1, ... stand for columns without names; set the names with "
+    "model.set_feature_names(names)."
+)
 
 
 def printable(text: str) -> str:

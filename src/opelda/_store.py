@@ -37,7 +37,7 @@ def write(
     try:
         text = _to_text(dict(header))
         if json.loads(text) != header:
-            raise ValueError("keys must be strings, and sequences lists")
+            raise ValueError("keys must be strings and sequences must be lists")
     except (TypeError, ValueError, RecursionError) as error:
         raise InputError(f"The header cannot be written as JSON: {error}.") from None
     contents: Any = {"__metadata__": {"kind": kind, "version": str(version), "header": text}}
@@ -56,23 +56,23 @@ def write(
     table = _to_text(contents).encode()
     if len(table) > 10_000_000:
         raise InputError(
-            f"The header takes {len(table):,} bytes, more than 10,000,000; put what is large into "
+            f"The header takes {len(table):,} bytes, more than 10,000,000; store large values in "
             "an array."
         )
     table += b" " * (-len(table) % 8)
     target = as_path(path)
     try:
         if target.exists() and not target.is_file():
-            raise ModelFileError(f"{str(path)!r} is not a file; give another path.")
+            raise ModelFileError(f"{str(path)!r} is not a file; choose another path.")
         with replacing(target) as [file]:
             file.write(len(table).to_bytes(8, "little") + table)
             for name in names:
                 file.write(np.asarray(arrays[name], TYPES[contents[name]["dtype"]], "C").data)
     except OSError as error:
         missing = isinstance(error, FileNotFoundError)
-        reason = f"there is no folder {str(target.parent)!r}" if missing else _reason(error)
+        reason = f"the folder {str(target.parent)!r} does not exist" if missing else _reason(error)
         raise ModelFileError(
-            f"{str(target)!r} cannot be written: {reason}; what was there is untouched."
+            f"{str(target)!r} cannot be written: {reason}; no file was changed."
         ) from error
 
 
@@ -84,11 +84,13 @@ def read(
     opened: Any = safe_open
     try:
         if not stat.S_ISREG(os.stat(source).st_mode):  # a pipe would wait, a device never end
-            raise ModelFileError(f"{str(source)!r} is not a file; give the path of an {kind} file.")
+            raise ModelFileError(f"{str(source)!r} is not a file; pass the path of an {kind} file.")
         with open(source, "rb") as file:  # safetensors' errors lack the reason
             begins = file.read(9)
         if begins[8:] not in (b"{", b""):  # eight bytes of length, then JSON
-            raise ModelFileError(f"{str(source)!r} is not an {kind} file; give the path of one.")
+            raise ModelFileError(
+                f"{str(source)!r} is not an {kind} file; pass the path of an {kind} file."
+            )
         # a mapped file that shrinks would kill the process
         with opened(source, "numpy", backend="pread") as file:
             metadata = file.metadata() or {}
@@ -115,19 +117,19 @@ def read(
         message = f"{str(source)!r} cannot be read: {_reason(error)}; check the path."
         raise ModelFileError(message) from error
     except MemoryError as error:
-        message = f"{str(source)!r} does not fit in memory, or is damaged; close other programs."
+        message = f"Out of memory: {str(source)!r} is too large or corrupted; close other programs."
         raise ModelFileError(message) from error
     except (SafetensorError, ValueError, RecursionError) as error:
         raise ModelFileError(
-            f"{str(source)!r} is damaged or not an {kind} file ({_reason(error)}); "
-            "check the path, or copy or save the file again."
+            f"{str(source)!r} is corrupted or not an {kind} file ({_reason(error)}); check the "
+            "path, or restore the file from a backup."
         ) from error
 
 
 def _read_array(file: Any, name: str) -> NDArray[Any]:
     code = file.get_slice(name).get_dtype()
     if code not in TYPES:
-        raise ValueError(f"array {name[:40]!r} has the type {code}")
+        raise ValueError(f"array {name[:40]!r} has the unsupported type {code}")
     array: NDArray[Any] = file.get_tensor(name)
     if code == "BOOL":
         return np.array(array.view(np.uint8) != 0)  # a bool that is neither 0 nor 1 misbehaves
@@ -146,7 +148,7 @@ def as_path(path: Any, name: str = "path") -> Path:
     except TypeError:
         raise InputError(f"must be a string or a path, got {path!r}.", name) from None
     if not text or "\0" in text:
-        raise InputError(f"cannot be {text!r}; give a name.", name)
+        raise InputError(f"cannot be {text!r}; pass a file name.", name)
     return Path(text)
 
 

@@ -110,7 +110,7 @@ def real_array(
     values: Any,
     shape: tuple[int, ...] | None = None,
     *,
-    advice: str = "give finite numbers",
+    advice: str = "use finite numbers",
 ) -> NDArray[np.float64]:
     """Return a finite copy in double precision; check its shape if one is given.
 
@@ -129,7 +129,7 @@ def real_array(
         raise wrong(f"must hold real numbers in a dense array or a list, got {got}.") from None
     if shape is not None and array.shape != shape:
         wanted = f"an array of shape {shape}" if shape else "a single number"
-        raise wrong(f"has shape {array.shape}: give {wanted}.")
+        raise wrong(f"has shape {array.shape}; expected {wanted}.")
     finite = np.isfinite(array)
     if not finite.all():
         where = tuple(int(i) for i in np.argwhere(~finite)[0])

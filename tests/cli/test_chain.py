@@ -275,7 +275,7 @@ def test_unproved_documents_are_counted(cli, model_file, tmp_path):
         1e-6,
     )
     assert told.code == 0
-    assert "1 document could not be proved" in told.err
+    assert "1 document missed the requested accuracy" in told.err
 
 
 def _frame(name):

@@ -86,7 +86,7 @@ MISTAKES = {
         ["--remove", "0", "--remove", "1", "--remove", "2", "--in-place"],
         "keep one",
     ),
-    "split without documents": (["--split", "0", "--in-place"], "keeps no documents"),
+    "split without documents": (["--split", "0", "--in-place"], "stores no documents"),
     "documents without split": (["texts.txt", "--remove", "0", "--in-place"], "without --split"),
     "output is not a model": (["--remove", "0", "-o", "texts.txt"], "is not a model"),
 }

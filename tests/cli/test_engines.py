@@ -20,7 +20,7 @@ def test_missing_gpu_is_one_error(cli, texts):
     done = cli("fit", texts, "-k", 2, "--engine", "cuda", "-o", "m.opelda")
     assert done.code != 0
     assert done.err.splitlines()[-1] == (
-        "opelda: The engine 'cuda' needs CuPy, which cannot be imported here; install it with "
+        "opelda: The engine 'cuda' needs CuPy, which cannot be imported; run "
         "pip install 'opelda[cuda]', or use the engine 'cpu'."
     )
     assert not (texts.parent / "m.opelda").exists()

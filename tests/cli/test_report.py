@@ -152,7 +152,7 @@ def test_missing_serve_extra_is_one_error(cli, folder, monkeypatch):
         monkeypatch.delitem(sys.modules, f"opelda.serve.{name}", raising=False)
     done = cli("stream", "t.jsonl", "--checkpoint", "state", "--serve", "127.0.0.1:0")
     assert done.code == 2
-    assert done.err.endswith("which is not there: pip install 'opelda[serve]'.\n")
+    assert done.err.endswith("which is not installed; run pip install 'opelda[serve]'.\n")
     assert not (folder / "state").exists()
 
 

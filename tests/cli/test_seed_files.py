@@ -53,7 +53,10 @@ def test_seed_files_give_the_bytes_of_the_library(cli, corpus_file, file):
         ("a: , ,\n", "seeds.txt, line 1 has no name or no words"),
         ("# nothing\n", "seeds.txt holds no seed words"),
         ("a: telephone\n", "--seed-words has no word of 'a' that occurs"),
-        ("a: star\nb: star\nc: star\nd: star\ne: star\nf: star\n", "give fewer, or --topics 6"),
+        (
+            "a: star\nb: star\nc: star\nd: star\ne: star\nf: star\n",
+            "name fewer topics, or set --topics 6",
+        ),
     ],
 )
 def test_errors_are_one_sentence(cli, corpus_file, text, message):

@@ -51,5 +51,5 @@ def test_errors_are_one_sentence(cli, model_file, monkeypatch):
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     monkeypatch.delitem(sys.modules, "opelda.serve._server", raising=False)
     result = cli("serve", model_file, "--port", 0)
-    needs = "Serving needs uvicorn, which is not there: pip install 'opelda[serve]'."
+    needs = "Serving needs uvicorn, which is not installed; run pip install 'opelda[serve]'."
     assert (result.code, result.err) == (2, f"opelda: {needs}\n")

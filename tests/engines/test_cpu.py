@@ -58,7 +58,7 @@ def test_reading_rows_stays_within_the_array():
 
 
 def test_unknown_instruction_set_is_rejected():
-    with pytest.raises(EngineError, match="no instruction set 'mmx'"):
+    with pytest.raises(EngineError, match="does not support the instruction set 'mmx'"):
         CPUEngine().use_instruction_set("mmx")
 
 

@@ -207,7 +207,7 @@ def test_methods_without_a_gpu_kernel_run_on_the_host_and_log_once(engine, caplo
     assert same_bytes(found[0], found[1])
     assert np.allclose(found[0].theta, found[2].theta)
     assert [record.message for record in caplog.records] == [
-        "CGS as it is set has no kernel on the GPU: the processor infers these mixtures."
+        "CGS has no GPU kernel for these parameters; the CPU infers these mixtures."
     ]
 
 
@@ -232,7 +232,7 @@ def test_auto_chooses_the_gpu_and_logs_once(monkeypatch, caplog):
     with caplog.at_level(logging.INFO, "opelda"):
         model = TopicModel(3, **how).fit(X)
     assert model._state.weights.owner == "cuda"
-    assert sum("takes the GPU" in record.message for record in caplog.records) == 1
+    assert sum("selects the GPU" in record.message for record in caplog.records) == 1
     assert model.transform(few).shape == (4, 3)
     assert model._state.weights.owner == "cuda"
     assert model.fit(few)._state.weights.owner == "cpu"

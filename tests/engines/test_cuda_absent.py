@@ -79,7 +79,7 @@ def test_learners_report_a_missing_gpu(monkeypatch):
 @cases("how", [{"status": 100}, {"status": 35}, {"n_devices": 0}])
 def test_missing_gpu_is_reported(monkeypatch, how):
     fake(monkeypatch, **how)
-    with pytest.raises(EngineError, match="There is no GPU on this machine; use the engine 'cpu'"):
+    with pytest.raises(EngineError, match="No GPU was found on this machine; use the engine 'cpu'"):
         get_engine("cuda")
 
 
@@ -106,14 +106,14 @@ def test_bad_gpu_names_are_rejected(name):
 
 def test_old_driver_is_reported(monkeypatch):
     fake(monkeypatch, status=35, driver=12020)
-    with pytest.raises(EngineError, match="driver of the GPU is older than CuPy's CUDA 13"):
+    with pytest.raises(EngineError, match="GPU driver is too old for CuPy's CUDA 13"):
         get_engine("cuda")
 
 
 def test_too_little_memory(monkeypatch):
     fake(monkeypatch, n_devices=1)
     device = _cuda_device.Device()
-    with pytest.raises(EngineError, match=r"too little memory: 2\.0 of 8\.0 GB"), device.busy():
+    with pytest.raises(EngineError, match=r"Out of GPU memory: 2\.0 of 8\.0 GB"), device.busy():
         raise MemoryError
 
 
@@ -143,7 +143,7 @@ def test_auto_chooses_the_cpu_and_logs_once(monkeypatch, caplog):
             assert type(get_engine("auto", 2)) is CPUEngine  # small collections log nothing
             assert type(get_engine("auto", 2, LEAST_WORK)) is CPUEngine
     assert [record.message for record in caplog.records] == [
-        "engine='auto' takes the processor. The engine 'cuda' needs CuPy, which cannot be imported "
+        "engine='auto' selects the CPU. The engine 'cuda' needs CuPy, which cannot be imported "
         "here; install it with pip install 'opelda[cuda]', or use the engine 'cpu'."
     ]
 

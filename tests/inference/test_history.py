@@ -70,7 +70,7 @@ def test_no_other_mixture_beats_the_stated_loss():
 
 
 def test_methods_without_history_raise():
-    with pytest.raises(InputError, match="history is known of ope, em and fw"):
+    with pytest.raises(InputError, match="history is supported by ope, em and fw only"):
         infer(X, TOPICS, method="vb", history=True)
     with pytest.raises(InputError, match="found has no history"):
         plot_history(infer(X, TOPICS))

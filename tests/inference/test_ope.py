@@ -265,7 +265,7 @@ def test_longer_walks_have_smaller_likelihood_gaps(seed):
         ({"variant": "bope", "p": 1.0}, "p must be a number above 0"),
         ({"nu": -1}, "nu must be"),
         ({"init": "warm"}, "init must be"),
-        ({"init": "random", "schedule": "literal"}, "forgets its start"),
+        ({"init": "random", "schedule": "literal"}, "ignores its start"),
         ({"epsilon": 0}, "epsilon must be"),
         ({"tol": -1}, "tol must be"),
         ({"n_restarts": 0}, "n_restarts must be"),

@@ -105,7 +105,9 @@ def test_bad_callbacks_are_rejected(capsys):
         assert silent.report(report()) is False
     assert not silent.needs_gap
     assert capsys.readouterr() == ("", "")
-    with pytest.raises(InputError, match=r"callbacks\[1\] cannot be called with a report: <class"):
+    with pytest.raises(
+        InputError, match=r"callbacks\[1\] must accept one argument, a report, got <class"
+    ):
         Listeners([History(), EarlyStopping])
     with pytest.raises(InputError, match=r"callbacks\[0\] cannot be called with a report: 'a'"):
         Listeners("abc")

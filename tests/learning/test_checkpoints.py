@@ -188,7 +188,7 @@ def test_changed_parameters_are_rejected_by_name(tmp_path, name):
 
 def test_checkpoint_of_another_learner_method_or_vocabulary_is_rejected(tmp_path):
     made(TopicModel).fit_stream(STREAM[:3], vocabulary=words(), checkpoint=tmp_path)
-    with pytest.raises(ModelFileError, match="made by TopicModel, this is a OnlineOPE"):
+    with pytest.raises(ModelFileError, match="made by TopicModel, but this learner is OnlineOPE"):
         made().fit_stream(STREAM, vocabulary=words(), checkpoint=tmp_path)
     for method in (OPE(), "vb"):
         with pytest.raises(ModelFileError, match="inference=None"):

@@ -222,7 +222,7 @@ MISTAKES = {
     "all": (lambda m: m.remove_topics(range(5)), "No topic would be left"),
     "negative": (lambda m: m.split_topic(-1, X), "no topic -1 to split"),
     "one part": (lambda m: m.split_topic(1, X, into=1), "into must be a whole number"),
-    "no documents": (lambda m: m.split_topic(1), "^This OnlineOPE keeps no documents"),
+    "no documents": (lambda m: m.split_topic(1), "^This OnlineOPE stores no documents"),
     "empty documents": (lambda m: m.split_topic(1, 0 * X[:5].toarray()), "too few to split it"),
 }
 
@@ -240,7 +240,7 @@ def test_bad_edits_raise_one_sentence_and_change_nothing(name):
 
 def test_editing_while_learning_is_rejected():
     def merge(report):
-        with pytest.raises(InputError, match="in the middle of learning"):
+        with pytest.raises(InputError, match="is still learning"):
             report.model.merge_topics([0, 1])
 
     assert fitted(callbacks=merge).components_.shape == (5, 90)

@@ -303,5 +303,5 @@ def test_times_file_is_beside_the_checkpoint_and_bounded(tmp_path, monkeypatch):
 def test_on_event_needs_a_function():
     heard = OnEvent(lambda event: None)
     assert heard.function is not None
-    with pytest.raises(InputError, match="must be a function of an event, got 3"):
+    with pytest.raises(InputError, match="must be a function that accepts an event, got 3"):
         OnEvent(3)

@@ -49,7 +49,7 @@ def test_custom_rule_is_used():
 
 def test_model_with_a_custom_rule_is_not_saved(tmp_path):
     model = TopicModel(3, learning=Forgetting(), **OPTIONS).fit(MADE.X)
-    with pytest.raises(InputError, match=r"learning is .*which a model file cannot hold"):
+    with pytest.raises(InputError, match=r"learning is .*which a model file cannot store"):
         opelda.save(model, tmp_path / "model.opelda")
 
 

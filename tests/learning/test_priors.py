@@ -241,7 +241,7 @@ def test_changed_n_components_is_rejected_until_fit(cls, n_components):
     model = cls(K, random_state=0).fit(X)
     before = model.transform(X)
     model.set_params(n_components=n_components)
-    said = f"n_components is {n_components}, but the model has learned {K} topics; set it back"
+    said = f"n_components is {n_components}, but the model has {K} topics; set it to {K}"
     stream = [X]
     for ask in (model.transform, model.infer, model.score, model.perplexity, model.partial_fit):
         with pytest.raises(InputError, match=said):

@@ -95,7 +95,7 @@ def test_slow_stream_is_learned_in_one_run():
     for learn in (lambda model: model.partial_fit(X), lambda model: model.fit_stream([X])):
         model = made()
         with pytest.raises(
-            InputError, match="n_runs is 3, but partial_fit and fit_stream learn in one run"
+            InputError, match="n_runs is 3, but partial_fit and fit_stream support one run only"
         ):
             learn(model)
         assert not hasattr(model, "_state")

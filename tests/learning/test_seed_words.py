@@ -178,16 +178,16 @@ def test_seed_words_without_occurrences_are_named(made):
 @cases(
     ("given", "sentence"),
     [
-        (["tea"], "must map names of topics to words"),
-        ({}, "must map names of topics to words"),
+        (["tea"], "must map topic names to words"),
+        ({}, "must map topic names to words"),
         ({"tea": "green"}, "list of words for 'tea'"),
         ({"tea": []}, "no words for 'tea'"),
-        ({"tea": [None]}, "has None for 'tea'"),
-        ({" ": ["tea"]}, "a topic without a name"),
-        ({"a": ["x"], "a ": ["y"]}, "a topic without a name of its own"),
-        ({"a\nb": ["x"]}, "cannot be shown in a line"),
-        ({str(k): [k] for k in range(10)}, "has 10 topics, but there are only 9"),
-        ({"tea": ["green"]}, "the columns of these counts have no words"),
+        ({"tea": [None]}, "has the invalid word None for 'tea'"),
+        ({" ": ["tea"]}, "an empty or duplicate topic name"),
+        ({"a": ["x"], "a ": ["y"]}, "an empty or duplicate topic name of its own"),
+        ({"a\nb": ["x"]}, "cannot be printed on one line"),
+        ({str(k): [k] for k in range(10)}, "has 10 topics, but the model has only 9"),
+        ({"tea": ["green"]}, "these counts have no vocabulary"),
     ],
 )
 def test_bad_seed_mappings_are_rejected(made, given, sentence):

@@ -86,7 +86,7 @@ def test_texts_for_a_model_without_words():
     model = OnlineOPE(2, random_state=0).fit(np.ones((4, 3)))
     for use in (model.transform, model.partial_fit, model.score):
         with pytest.raises(
-            InputError, match="X holds documents, but the model learned from counts"
+            InputError, match="X contains documents, but the model was fitted to counts"
         ):
             use(["tea"])
     for source in (["tea"], pl.Series(["tea"]), read(["tea"]), stream(["tea"])):
@@ -123,9 +123,9 @@ def test_empty_document_counts_as_a_document(model):
 @cases(
     ("documents", "message"),
     [
-        ([], "X holds no documents"),
-        (iter([]), "X holds no documents"),
-        (np.array([]), "X holds no documents"),
+        ([], "X has no documents"),
+        (iter([]), "X has no documents"),
+        (np.array([]), "X has no documents"),
         ("one text", r"X is one text.* give \[text\], .* opelda\.corpus\.read\(path\)"),
         (Path("a.txt"), r"X is one text.* opelda\.corpus\.read\(path\)"),
         ([[(0, 1)]], r"lists of \(id, count\).* opelda\.corpus\.read\(X, column_words=...\)"),
@@ -267,5 +267,5 @@ def test_tables_of_numbers_stay_counts():
 def test_vocabulary_that_differs_from_the_corpus_is_rejected():
     corpus = read(TEXTS)
     other = Vocabulary([f"x{j}" for j in range(len(corpus.vocabulary))])
-    with pytest.raises(InputError, match="vocabulary has other words"):
+    with pytest.raises(InputError, match="vocabulary does not match"):
         OnlineOPE(2, random_state=0).fit(corpus, vocabulary=other)

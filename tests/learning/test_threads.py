@@ -64,7 +64,7 @@ def test_second_learning_thread_is_rejected_and_the_first_continues(paused, lear
     first = InThread(lambda: model.partial_fit(X))
     assert paused.reached.wait(WAIT)
     data = [X] if learn == "fit_stream" else X
-    with pytest.raises(InputError, match="being learned from by another thread"):
+    with pytest.raises(InputError, match="being fitted in another thread"):
         getattr(model, learn)(data)
     paused.go_on.set()
     assert first.join().error is None

@@ -229,7 +229,7 @@ def test_stream_with_a_growing_vocabulary():
 
 def test_reassigned_columns_are_rejected():
     evicting = stream(["tea", "cup", "pot", "pot"], batch_size=2, max_features=2)
-    with pytest.raises(InputError, match="Mini-batch 1 gave columns to other words"):
+    with pytest.raises(InputError, match="Mini-batch 1 replaced words of columns"):
         coherence([[0, 1]], evicting)
 
 
@@ -249,7 +249,7 @@ X = np.ones((2, 3))
     ("call", "message"),
     [
         (lambda: coherence([[0.5, 0.5]], X), "X has 3 columns but the topics have 2 words"),
-        (lambda: coherence([[0, 3]], X), "hold word 3 but X has only 3 columns"),
+        (lambda: coherence([[0, 3]], X), "have word 3, but X has only 3 columns"),
         (lambda: coherence([[0, 0]], X), r"row 0 is \[0, 0\]"),
         (lambda: coherence([[0, 1], [-1, 2]], X), r"row 1 is \[-1, 2\]"),
         (lambda: coherence([[1.0]], [[1]]), "at least 2 words"),
@@ -263,9 +263,9 @@ X = np.ones((2, 3))
         (lambda: coherence([[0, 1]], [X, -X]), "counts must be"),
         (lambda: coherence([[0, 1]], iter([X, "tea"])), "X must"),
         (lambda: coherence([[0.5, 0.5]], [X]), "2 words but mini-batch 0 has 3 columns"),
-        (lambda: coherence([[0, 3]], [X, X]), "hold word 3 but X has only 3 columns"),
+        (lambda: coherence([[0, 3]], [X, X]), "have word 3, but X has only 3 columns"),
         (lambda: coherence([[0, 1]], None), "X must have shape"),
-        (lambda: coherence([[0, 1]], "tea"), "X holds texts"),
+        (lambda: coherence([[0, 1]], "tea"), "X contains texts"),
         (lambda: coherence([[0, 1]], []), "X must have shape"),
         (lambda: coherence([[0, 1]], np.ones(3)), "X must have shape"),
     ],

@@ -70,13 +70,13 @@ DOCUMENTS = {
 @cases("kind", DOCUMENTS)
 def test_swapped_documents_and_topics_are_rejected(name, kind):
     for topics in (Topics(MADE.topics), OnlineOPE(2, random_state=0).fit(X)):
-        with pytest.raises(InputError, match="topics come first"):
+        with pytest.raises(InputError, match="pass the topics first"):
             MEASURES[name](DOCUMENTS[kind], topics)
 
 
 def test_swapped_splits_and_topics_are_rejected():
     for topics in (Topics(MADE.topics), OnlineOPE(2, random_state=0).fit(X)):
-        with pytest.raises(InputError, match="topics come first"):
+        with pytest.raises(InputError, match="pass the topics first"):
             predict_held_out(SPLITS, topics)
     with pytest.raises(InputError, match="topics must be a numeric array"):
         predict_held_out(SPLITS, MADE.topics)
@@ -97,10 +97,10 @@ def test_correct_argument_order_is_accepted():
 
 
 def test_texts_need_a_model():
-    with pytest.raises(InputError, match="X holds texts, which take a model with a vocabulary"):
+    with pytest.raises(InputError, match="X contains texts, which need a model with a vocabulary"):
         log_predictive_probability([[0.5, 0.5]], ["green tea"])
     lda = LatentDirichletAllocation(2, max_iter=1).fit(X)
-    with pytest.raises(InputError, match="X holds texts"):
+    with pytest.raises(InputError, match="X contains texts"):
         coherence(lda, ["green tea"])
 
 

@@ -137,7 +137,7 @@ def test_bad_splits_are_rejected(splits, message, engine):
 @cases(
     ("options", "message"),
     [
-        ({"method": "guess"}, "There is no method"),
+        ({"method": "guess"}, "Unknown method"),
         ({"doc_topic_prior": 0}, "doc_topic_prior must be"),
         ({"random_state": "x"}, "random_state must be"),
         ({"engine": 3}, "engine must be"),

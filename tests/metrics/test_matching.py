@@ -130,10 +130,10 @@ IDS = np.array([[1, 0]], np.uint16)
     ("call", "message"),
     [
         (lambda: match_topics([[1.0]], [[0.5, 0.5]]), "over 1 and over 2 words"),
-        (lambda: match_topics([[1.0]], [[np.inf]]), "b must be finite, but row 0 holds"),
-        (lambda: match_topics([[1, 0]], ONE), "a must hold the words' weights as floats"),
-        (lambda: match_topics(ONE, IDS, similarity="jaccard"), "b must hold the words' weights"),
-        (lambda: topic_stability([ONE, IDS]), r"runs\[1\] must hold the words' weights"),
+        (lambda: match_topics([[1.0]], [[np.inf]]), "b must be finite, but row 0 has"),
+        (lambda: match_topics([[1, 0]], ONE), "a must have the weights of words as floats"),
+        (lambda: match_topics(ONE, IDS, similarity="jaccard"), "b must have the weights of words"),
+        (lambda: topic_stability([ONE, IDS]), r"runs\[1\] must have the weights of words"),
         (
             lambda: match_topics(ONE, ONE, similarity="sine"),
             "similarity must be 'cosine', .* got 'sine'",

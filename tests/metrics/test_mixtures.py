@@ -44,9 +44,9 @@ def test_input_is_unchanged():
 @cases(
     ("theta", "message"),
     [
-        ([[0.5, 0.5], [0.0, 0.0]], "row 1 is not one"),
-        ([[1.5, -0.5]], "row 0 is not one"),
-        ([[0.5, np.nan]], "theta must be finite, but row 0 holds"),
+        ([[0.5, 0.5], [0.0, 0.0]], "row 1 is not a mixture"),
+        ([[1.5, -0.5]], "row 0 is not a mixture"),
+        ([[0.5, np.nan]], "theta must be finite, but row 0 has"),
         ([0.5, 0.5], "theta must be a numeric array"),
         (np.zeros((0, 3)), "theta must be a numeric array"),
     ],

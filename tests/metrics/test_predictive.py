@@ -95,7 +95,7 @@ def test_one_word_documents_have_a_known_score(documents, seed):
         observed[i, word], held[i, word] = n - n_held, n_held
     usable = X.sum(axis=1) >= 2
     if not usable.any():
-        with pytest.raises(InputError, match="no document of at least 2 tokens"):
+        with pytest.raises(InputError, match="no document with at least 2 tokens"):
             log_predictive_probability(topics, X)
         return
     found = log_predictive_probability(topics, X, random_state=seed, n_splits=2)
@@ -186,14 +186,14 @@ def test_perplexity_of_the_impossible_is_finite():
 @cases(
     ("arguments", "message"),
     [
-        ({"X": np.zeros((3, 40))}, "no document of at least 2 tokens"),
-        ({"X": np.zeros((0, 40))}, "no document of at least 2 tokens"),
+        ({"X": np.zeros((3, 40))}, "no document with at least 2 tokens"),
+        ({"X": np.zeros((0, 40))}, "no document with at least 2 tokens"),
         ({"X": np.ones((3, 39))}, "39 columns"),
         ({"X": [[1, 0] * 20, [1e7] * 40]}, "Document 1 has 400000000 tokens"),
         ({"n_splits": 0}, "n_splits must be"),
         ({"n_splits": 1.5}, "n_splits must be"),
         ({"held_out": 1.0}, "held_out must be"),
-        ({"method": "guess"}, "There is no method"),
+        ({"method": "guess"}, "Unknown method"),
         ({"doc_topic_prior": -1}, "doc_topic_prior must be"),
         ({"topics": [[2.0] * 40]}, "sum to 1"),
     ],

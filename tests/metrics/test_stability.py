@@ -117,7 +117,7 @@ def test_bad_input_is_rejected():
         inference_spread(MADE.topics, np.ones((2, 39)))
     with pytest.raises(InputError, match="engine must be"):
         inference_spread(MADE.topics, MADE.X, engine=3)
-    with pytest.raises(InputError, match="There is no method"):
+    with pytest.raises(InputError, match="Unknown method"):
         inference_spread(MADE.topics, MADE.X, method="guess")
     found = inference_spread(MADE.topics, MADE.X, n_runs=2)
     assert isinstance(found, InferenceSpread)

@@ -89,13 +89,13 @@ def test_exclusivity_of_known_topics():
     [
         (lambda: topic_diversity([[0.5, 0.5]], 0), "n_words must be a whole number, at least 1"),
         (lambda: topic_diversity([[0.5, 0.5]], 2.0), "n_words must be"),
-        (lambda: topic_diversity([[0.5, np.nan]]), "must be finite, but row 0 holds"),
+        (lambda: topic_diversity([[0.5, np.nan]]), "must be finite, but row 0 has"),
         (lambda: topic_diversity([0.5, 0.5]), r"shape \(K, V\)"),
         (lambda: topic_diversity([["a"]]), r"numeric array of shape \(K, V\)"),
         (lambda: topic_diversity([[0.5], [0.5, 0.5]]), r"numeric array of shape \(K, V\)"),
-        (lambda: topic_exclusivity([[0, 1]]), "topics must hold the words' weights"),
-        (lambda: topic_exclusivity([[0.5, -0.5]]), "none negative"),
-        (lambda: topic_exclusivity([[0.5, np.inf]]), "must be finite, but row 0 holds"),
+        (lambda: topic_exclusivity([[0, 1]]), "topics must have the weights of words"),
+        (lambda: topic_exclusivity([[0.5, -0.5]]), "non-negative floats"),
+        (lambda: topic_exclusivity([[0.5, np.inf]]), "must be finite, but row 0 has"),
         (lambda: topic_exclusivity([[0.5, 0.5]], 0), "n_words must be"),
     ],
 )

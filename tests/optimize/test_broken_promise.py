@@ -55,7 +55,7 @@ def test_iteration_limit_is_reported():
     result, said = heard(stairs, ZERO, max_gap=0, **options)
     assert result.n_iter == 1 + 1000 + 10 * 2
     assert said[0].startswith("f is not concave")
-    assert said[1:] == ["The gap is 2, above max_gap=0: 1020 iterations were not enough to finish."]
+    assert said[1:] == ["The gap is 2, above max_gap=0: 1020 iterations did not converge."]
 
 
 def test_nonconcave_function_is_reported():

@@ -34,7 +34,7 @@ def call(g1=ZERO, g2=ZERO, **options):
         ({"domain": Simplex}, "domain", r"such as Simplex\(n\) or an oracle .* got .*Simplex"),
         ({"domain": [0, 1]}, "domain", "must be a Domain .* got .0, 1."),
         ({"domain": lambda d: d}, "x0", "is missing"),
-        ({"x0": [0.5, 0.5]}, "x0", r"has shape \(2,\): give an array of shape \(3,\)"),
+        ({"x0": [0.5, 0.5]}, "x0", r"has shape \(2,\); expected an array of shape \(3,\)"),
         ({"x0": [0.5, 0.5, np.nan]}, "x0", r"is nan at \[2\]"),
         ({"x0": "center"}, "x0", "must hold real numbers"),
         ({"x0": [[1, 0, 0]], "domain": lambda d: d}, "x0", r"has shape \(1, 3\)"),
@@ -54,8 +54,8 @@ def test_bad_arguments_are_rejected(options, parameter, message):
     [
         (Simplex(3), [0.5, 0.5, 0.25], r"Simplex\(3\) by 0.25"),
         (Simplex(2, 0.125), [0, 1], "by 0.125"),
-        (Box([0, 0], 1), [0, 3], "by 2:"),
-        (Polytope([[10], [-10]], [10, 10]), [4], "by 3:"),
+        (Box([0, 0], 1), [0, 3], "by 2;"),
+        (Polytope([[10], [-10]], [10, 10]), [4], "by 3;"),
     ],
 )
 def test_infeasible_start_error_states_the_violation(domain, x0, amount):
@@ -101,11 +101,11 @@ def test_logarithms_at_a_vertex_fail_on_the_simplex_and_not_on_the_shrunken_one(
 @cases(
     ("term", "message"),
     [
-        (Term(lambda x: x, lambda x: x), r"value of g1 .* shape \(3,\): .* number"),
+        (Term(lambda x: x, lambda x: x), r"value of g1 .* shape \(3,\); .* number"),
         (Term(lambda x: None, lambda x: x), "value of g1 at iteration 1 is nan"),
         (Term(lambda x: "a", lambda x: x), "value of g1 .* real numbers.* got str"),
         (Term(lambda x: 1j, lambda x: x), "value of g1 .* real numbers.* complex"),
-        (Term(lambda x: 0, lambda x: x[:2]), r"gradient of g1 .* shape \(2,\): .*3,"),
+        (Term(lambda x: 0, lambda x: x[:2]), r"gradient of g1 .* shape \(2,\); .*3,"),
         (Term(lambda x: 0, lambda x: 1.0), r"gradient of g1 .* shape \(\)"),
     ],
 )

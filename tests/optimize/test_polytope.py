@@ -107,7 +107,7 @@ def test_polytope_is_unbounded_iff_a_coordinate_is(A):
         for direction in directions:
             polytope.oracle(direction)
     else:
-        with pytest.raises(InputError, match="The polytope is unbounded: add a row"):
+        with pytest.raises(InputError, match="The polytope is unbounded; add a row"):
             [polytope.oracle(direction) for direction in directions]
 
 
@@ -122,8 +122,8 @@ SQUARE = np.vstack([np.eye(2), -np.eye(2)])
         ((SQUARE, np.ones(4), [[1, 1]], [9]), "polytope is empty"),
         ((SQUARE, np.ones(3)), r"A has shape \(4, 2\) and b \(3,\)"),
         (([1, 2], [1, 2]), r"A has shape \(2,\)"),
-        ((SQUARE, np.ones(4), [[1, 1]]), "A_eq is given alone: give both"),
-        ((SQUARE, [1, 1, 1, np.inf]), r"b is inf at \[3\]: .* leave out a row"),
+        ((SQUARE, np.ones(4), [[1, 1]]), "A_eq is given alone; pass both"),
+        ((SQUARE, [1, 1, 1, np.inf]), r"b is inf at \[3\]: .* remove a row"),
         ((SQUARE * [1, np.nan], np.ones(4)), r"A is nan at \[0, 1\]"),
         ((csr_array(SQUARE), np.ones(4)), "A must hold real numbers in a dense array"),
     ],

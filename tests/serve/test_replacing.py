@@ -85,7 +85,7 @@ def test_unusable_new_file_is_logged_once(replaced, models, caplog):
     infer(service, TEXTS)  # starts to follow the file
     whole = path.read_bytes()
     path.write_bytes(whole[:-50])
-    until(lambda: "damaged" in caplog.text)
+    until(lambda: "corrupted" in caplog.text)
     counts = opelda.corpus.generate(50, n_words=20, n_topics=2).X
     opelda.save(opelda.OnlineOPE(2, random_state=0).fit(counts), path)
     until(lambda: "counts without words" in caplog.text)

@@ -39,7 +39,11 @@ def test_invalid_columns_are_rejected(spark):
     frame = vectors(spark, DenseVector([1.0, 2.0]))
     other = spark.createDataFrame([("a", [1.0])], "words string, features array<double>")
     for match, settings, some in (
-        ("featuresCol is 'f', but the table has the columns id, part", {"featuresCol": "f"}, frame),
+        (
+            "featuresCol is 'f', a missing column; the table has the columns id, part",
+            {"featuresCol": "f"},
+            frame,
+        ),
         ("textCol is 't', but the table has", {"textCol": "t"}, frame),
         ("featuresCol is 'features', a column of array<double>; give vectors", {}, other),
         ("textCol is 'features', a column of array<double>; give", {"textCol": "features"}, other),
@@ -50,20 +54,20 @@ def test_invalid_columns_are_rejected(spark):
 def test_invalid_vectors_are_rejected(spark):
     good, long = DenseVector([1.0, 2.0]), SparseVector(5, {3: 1.0})
     for match, some in (
-        ("entries where . words are expected", (good, long)),
+        ("entries, but the model has . words", (good, long)),
         ("-1", (good, DenseVector([1.0, -1.0]))),
         ("nan|finite", (good, DenseVector([1.0, np.nan]))),
-        ("The table holds no documents", (None, None)),
-        ("The table holds no documents", ()),
+        ("The table has no documents", (None, None)),
+        ("The table has no documents", ()),
     ):
         frame = vectors(spark, *some)
         refused(match, lambda frame=frame: LDA(k=2, seed=0).fit(frame))
     refused(
-        "has 2 entries where 3 words are expected",
+        "has 2 entries, but the model has 3 words",
         lambda: LDA(k=2, vocabulary=["a", "b", "c"]).fit(vectors(spark, good)),
     )
     apart = vectors(spark, good, good, long, long).repartition(4, "id")
-    refused("entries where . words are expected", lambda: LDA(k=2, seed=0).fit(apart))
+    refused("entries, but the model has . words", lambda: LDA(k=2, seed=0).fit(apart))
 
 
 def test_invalid_texts_are_rejected(spark):
@@ -91,7 +95,7 @@ def test_invalid_models_are_rejected(spark, model):
     )
     refused("has no topics; fit an LDA, or load one", lambda: LDAModel().transform(frame))
     refused("has a column 'part' already", lambda: ours.copy().setScoreCol("part").transform(frame))
-    refused("has 2 entries where 200 words", lambda: ours.logPerplexity(frame))
+    refused("has 2 entries, but the model has 200 words", lambda: ours.logPerplexity(frame))
     texts = spark.createDataFrame([("a b",)], "text string")
     refused(
         "has no vocabulary to count texts with",
@@ -101,7 +105,7 @@ def test_invalid_models_are_rejected(spark, model):
         "scoreCol is 'score', which the table does not have", lambda: LDAEvaluator().evaluate(frame)
     )
     empty = vectors(spark, SparseVector(200, {}))
-    refused("no document of at least two tokens", lambda: LDAModel(model).logPerplexity(empty))
+    refused("no document with at least two tokens", lambda: LDAModel(model).logPerplexity(empty))
 
 
 def test_invalid_streams_are_rejected(spark, tmp_path):
@@ -140,7 +144,7 @@ def test_missing_java_is_one_error(tmp_path, monkeypatch):
     check_java()
     monkeypatch.delenv("JAVA_HOME")
     monkeypatch.setenv("PATH", str(tmp_path))
-    refused("Spark needs Java, and there is none: install", check_java, EngineError)
+    refused("Spark needs Java, but no Java was found; install", check_java, EngineError)
 
 
 BARE = """
@@ -173,4 +177,4 @@ def test_executors_without_opelda_are_one_error(tmp_path):
         check=True,
     )
     (message,) = run.stdout.splitlines()
-    assert re.match("The executors have no opelda: install it where executors' Python is", message)
+    assert re.match("The executors have no module opelda; install it", message)

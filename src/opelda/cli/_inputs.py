@@ -237,9 +237,7 @@ def seeds_text(found: dict[str, str]) -> str:
 def tell_missed(n: int) -> None:
     """Say how many documents missed the accuracy, if any."""
     if n:
-        tell(
-            f"{count(n, 'document')} could not be proved to be as accurate as asked; ask for less."
-        )
+        tell(f"{count(n, 'document')} missed the requested accuracy; request a lower accuracy.")
 
 
 def new_learner(learning: options.Learning, n_topics: int | None = None) -> Any:

@@ -73,7 +73,7 @@ def get_engine(
     if name == "cuda" and (engine == name or number.isdecimal()):
         return _cuda_engine(int(number or 0), n_jobs)
     *names, last = map(repr, ENGINES)
-    raise EngineError(f"There is no engine {engine!r}; choose {', '.join(names)} or {last}.")
+    raise EngineError(f"Unknown engine {engine!r}; choose {', '.join(names)} or {last}.")
 
 
 def _cuda_engine(number: int, n_jobs: int | None) -> Any:
@@ -89,7 +89,7 @@ def _found(n_jobs: int | None) -> Any:
     try:
         engine = _cuda_engine(0, n_jobs)
     except EngineError as error:
-        tell(f"engine='auto' takes the processor. {error}")
+        tell(f"engine='auto' selects the CPU. {error}")
         return CPUEngine(n_jobs)
-    tell(f"engine='auto' takes the GPU {engine.device.title}.")
+    tell(f"engine='auto' selects the GPU {engine.device.title}.")
     return engine

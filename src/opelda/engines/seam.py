@@ -517,8 +517,8 @@ def check_words(words: NDArray[np.int32], n_words: int) -> None:
     """Raise an `InputError` for words beyond the topics: kernels do not check them."""
     if len(words) and int(words.max()) >= n_words:
         raise InputError(
-            f"A document holds word {int(words.max())} but the topics have {n_words} words; "
-            "fit the model again, or count with its own words."
+            f"A document contains word {int(words.max())}, but the topics have {n_words} words; "
+            "count the documents with the model's vocabulary, or fit the model again."
         )
 
 

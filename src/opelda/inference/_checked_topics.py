@@ -73,7 +73,7 @@ def _distributions(components: Any) -> NDArray[Any]:
     negative = np.flatnonzero((array < 0).any(axis=1))
     if len(negative):
         raise InputError(
-            f"hold a negative value in row {negative[0]}; give probabilities (each row a "
+            f"have a negative value in row {negative[0]}; pass probabilities (each row a "
             "distribution over the words).",
             "topics",
         )
@@ -102,13 +102,13 @@ def as_matrix(values: Any, name: str) -> NDArray[Any]:
         raise InputError(f"must be a numeric array of shape (K, V): {reason}.", name) from None
     if array.ndim != 2 or 0 in array.shape:
         raise InputError(
-            "must be a numeric array of shape (K, V), at least one row and one column, got "
+            "must be a numeric array of shape (K, V) with at least one row and one column, got "
             f"{array.dtype} of shape {array.shape}.",
             name,
         )
     bad = np.flatnonzero(~np.isfinite(array).all(axis=1))
     if len(bad):
-        raise InputError(f"must be finite, but row {bad[0]} holds a NaN or infinite value.", name)
+        raise InputError(f"must be finite, but row {bad[0]} has a NaN or infinite value.", name)
     return array
 
 
@@ -133,14 +133,14 @@ def model_topics(model: Any, name: str) -> NDArray[Any]:
         if hasattr(model, "fit"):
             check_is_fitted(model)
         raise InputError(
-            f"is a {type(model).__name__}, which has no components_; give a fitted topic model, "
+            f"is a {type(model).__name__}, which has no components_; pass a fitted topic model, "
             "such as the last step of a pipeline.",
             name,
         )
     weights = as_matrix(found, name)
     if (weights < 0).any():
         raise InputError(
-            f"is a {type(model).__name__} with negative components_, which are no topics.", name
+            f"is a {type(model).__name__} with negative components_; pass a topic model.", name
         )
     sums = weights.sum(axis=1, dtype=np.float64)
     if np.abs(sums - 1.0).max() <= OFF_ONE:

@@ -230,8 +230,9 @@ def missed(solution: Solution, accuracy: Accuracy | None, of: str = "") -> NDArr
         worst = loss[found].max()
         which = "document" if len(found) == 1 else "documents"
         warn(
-            f"{len(found)} {which} could not be proved to be as accurate as asked "
-            f"({of or 'rows ' + rows}): the best bound is {worst:.3g} nats at worst; ask for less.",
+            f"{len(found)} {which} missed the requested accuracy "
+            f"({of or 'rows ' + rows}): the largest bound is {worst:.3g} nats; request a lower "
+            "accuracy.",
             AccuracyWarning,
         )
     return found
@@ -275,7 +276,7 @@ def as_method(method: str | Method, parameter: str = "method") -> Method:
     """Return the method of that name with its defaults, or the object itself, checked."""
     if isinstance(method, str):
         if method not in METHODS:
-            raise InputError(f"There is no method {method!r}; choose one of {', '.join(METHODS)}.")
+            raise InputError(f"Unknown method {method!r}; choose one of {', '.join(METHODS)}.")
         return METHODS[method]()
     if not isinstance(method, Method):
         raise InputError(f"must be a name or a method object, got {method!r}.", parameter)

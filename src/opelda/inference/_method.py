@@ -122,7 +122,7 @@ class Method(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is untyp
             n_iter: int = self.get_params()["n_iter"]
             return ((n, clone(self).set_params(n_iter=n)) for n in range(1, n_iter + 1))
         raise InputError(
-            f"is known of ope, em and fw, whose iterations can be cut short, not of {self.name}.",
+            f"is supported by ope, em and fw only, not by {self.name}.",
             "history",
         )
 

@@ -96,7 +96,7 @@ class OPE(Method):
         biased = self.variant in ("bope", "g-ope", "newope")
         self._require(biased or self.p == 0.5, "p", f"0.5 in the variant {self.variant!r}")
         keeps = self.schedule == "practical" or self.init == "uniform"
-        self._require(keeps, "init", "'uniform' in the literal schedule, which forgets its start")
+        self._require(keeps, "init", "'uniform' in the literal schedule, which ignores its start")
 
     def kernel(self, n_topics: int, seed: int) -> OPESettings:
         return replace(

@@ -148,10 +148,10 @@ def _warn(n_failed: int, n_docs: int, inverse: LinearInverse, delta: float) -> N
     if not n_failed:
         return
     if np.isfinite(inverse.bound):
-        why = "no set of topics passed the threshold (documents too short, or topics too alike)"
+        why = "no set of topics passed the threshold (documents too short, or topics too similar)"
     else:
         missing = int(np.isnan(inverse.matrix).any(axis=1).sum())
-        why = f"{missing} topics have no linear inverse at delta={delta:g} (topics too alike)"
+        why = f"{missing} topics have no linear inverse at delta={delta:g} (topics too similar)"
     warn(
         f"TLI fell back to the most likely mixture of all topics for {n_failed} of {n_docs} "
         f"documents: {why}.",

@@ -150,8 +150,8 @@ class Sweeps:
 def too_small() -> InputError:
     """Return the error for counts that round to 0."""
     return InputError(
-        "holds counts that are mostly below 2**-17, which are rounded to 0; multiply all counts by "
-        "one number, so that most are 1 or more.",
+        "has mostly counts below 2**-17, which are rounded to 0; multiply all counts by a "
+        "constant, so that most are at least 1.",
         "X",
     )
 

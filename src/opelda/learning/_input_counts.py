@@ -40,8 +40,8 @@ def counts_of(X: Any, vocabulary: Vocabulary | None) -> Any:
         return additive(X)
     if vocabulary is None:
         raise InputError(
-            "X holds documents, but the model learned from counts without words; fit it on "
-            "documents or a corpus, or give the vocabulary of the columns to fit."
+            "X contains documents, but the model was fitted to counts without a vocabulary; fit it "
+            "to documents or a corpus, or pass the vocabulary of the columns to fit."
         )
     if isinstance(documents, list) and not is_record(first_of(documents)):
         return vocabulary.count(documents)
@@ -55,19 +55,19 @@ def _documents(X: Any) -> Any:
     if isinstance(X, str | bytes | PathLike) or is_mapping(X):
         kind, what = ("mapping", "document") if is_mapping(X) else ("text", "text")
         raise InputError(
-            f"X is one {kind}, not a collection of documents; give [{what}], or for a file "
-            "opelda.corpus.read(path)."
+            f"X is one {kind}, not a collection of documents; pass [{what}], or "
+            "opelda.corpus.read(path) for a file."
         )
     if isinstance(X, Corpus) or not are_documents(X):
         return None
     if isinstance(X, tuple | Iterator) or (isinstance(X, np.ndarray) and X.dtype.kind in "UT"):
         X = list(X)
     if isinstance(X, list | np.ndarray) and len(X) == 0:
-        raise InputError("X holds no documents; give at least one.")
+        raise InputError("X has no documents; pass at least one document.")
     if isinstance(X, list) and is_bag(first_of(X)):
         raise InputError(
-            "X holds lists of (id, count), which do not say how many words there are; count "
-            "them with opelda.corpus.read(X, column_words=...)."
+            "X contains lists of (id, count) without a number of words; read them with "
+            "opelda.corpus.read(X, column_words=...)."
         )
     return X
 
@@ -81,11 +81,11 @@ def vocabulary_for(X: Any, given: Any, n_words: int) -> Vocabulary | None:
     words = as_vocabulary(given)
     if isinstance(X, Corpus) and X.words is not None and tuple(X.words) != tuple(words.words):
         raise InputError(
-            "has other words than the corpus was counted with; leave it out.", "vocabulary"
+            "does not match the vocabulary of the corpus; remove this argument.", "vocabulary"
         )
     if len(words) != n_words:
         raise InputError(
-            f"The vocabulary has {len(words)} words but X has {n_words} columns; give the "
+            f"The vocabulary has {len(words)} words but X has {n_words} columns; pass the "
             "vocabulary that the documents were counted with."
         )
     return words.copy()

@@ -148,7 +148,10 @@ class Learner(EditsTopics, LearnsStreams, BaseEstimator):  # type: ignore[misc] 
             if validation is not None:
                 held_out = self._validated(counts_of(validation, words), reset=False)
                 if not can_be_split(held_out):
-                    raise InputError("validation has no document of at least two tokens to score.")
+                    raise InputError(
+                        "validation has no document with at least two tokens to score; pass "
+                        "longer documents."
+                    )
             # settings that depend on the documents
             schedule = self._schedule(matrix.shape[0])
             n_passes, n_sweeps = schedule.n_passes, schedule.n_sweeps

@@ -41,7 +41,9 @@ class Listeners:
             raise InputError(f"must be callables, got {callbacks!r}.", "callbacks") from None
         for i, each in enumerate(self._listeners):
             if isinstance(each, type) or not callable(each):
-                raise InputError(f"callbacks[{i}] cannot be called with a report: {each!r}.")
+                raise InputError(
+                    f"callbacks[{i}] must accept one argument, a report, got {each!r}."
+                )
         display = progress(verbose)
         if display is not None:
             self._listeners.insert(0, display)  # before callbacks, which may fail

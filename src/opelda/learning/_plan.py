@@ -223,7 +223,8 @@ class Parameters:
             self._check_topics(state)
         elif schedule.n_sweeps and n_topics > MOST_SWEPT_TOPICS:
             raise InputError(
-                f"must be 0 for more than {MOST_SWEPT_TOPICS} topics, and there are {n_topics}.",
+                f"must be 0 for more than {MOST_SWEPT_TOPICS} topics, but the model has "
+                f"{n_topics}.",
                 "n_sweeps",
             )
         for used in (method, self._transform_method()):
@@ -260,8 +261,8 @@ class Parameters:
         """Raise `InputError` for several runs over a stream."""
         if self.n_runs != 1:
             raise InputError(
-                f"is {self.n_runs}, but partial_fit and fit_stream learn in one run; leave it "
-                "out, or give all documents to fit.",
+                f"is {self.n_runs}, but partial_fit and fit_stream support one run only; set it "
+                "to 1, or pass all documents to fit.",
                 "n_runs",
             )
 
@@ -270,8 +271,8 @@ class Parameters:
         n_topics = state.weights.n_topics
         if self.n_components != n_topics:
             raise InputError(
-                f"is {self.n_components}, but the model has learned {n_topics} topics; set it back "
-                "or fit again.",
+                f"is {self.n_components}, but the model has {n_topics} topics; set it to "
+                f"{n_topics} or fit again.",
                 "n_components",
             )
 

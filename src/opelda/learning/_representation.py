@@ -56,7 +56,7 @@ class ShowsTopics(  # type: ignore[call-arg]  # before scikit-learn's classes, w
         """
         state = self._learned()
         if self._knows_words():
-            raise InputError("The model already knows the words of its columns.")
+            raise InputError("The model already has a vocabulary; its columns cannot be renamed.")
         with state.lock.writing():
             words = Vocabulary(map(str, names))
             state.vocabulary = vocabulary_for(None, words, state.weights.n_words)

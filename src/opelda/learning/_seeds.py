@@ -223,8 +223,8 @@ class SeedTopics:
         n_seeded = len(seeds.words)
         if n_seeded > n_topics:
             raise InputError(
-                f"has {n_seeded} topics, but there are only {n_topics}; give fewer, or "
-                "{n_components}.",
+                f"has {n_seeded} topics, but the model has only {n_topics}; name fewer topics, or "
+                "set {n_components}.",
                 "seeds",
                 n_components=n_seeded,
             )
@@ -252,7 +252,8 @@ class SeedTopics:
             gone = [repr(w) for w, j in pairs if j < 0 or not (occurs is None or occurs[j])]
             if occurs is not None and len(gone) == len(columns):
                 raise InputError(
-                    f"has no word of {name!r} that occurs in the documents; give others.", "seeds"
+                    f"has no word of {name!r} that occurs in the documents; choose other words.",
+                    "seeds",
                 )
             missing |= dict.fromkeys(gone)
         if missing:
@@ -283,8 +284,8 @@ class SeedTopics:
             return column
         if self.columns is None:
             raise InputError(
-                f"has the word {word!r}, but the columns of these counts have no words; give "
-                "numbers of columns, or a vocabulary or a corpus to fit.",
+                f"has the word {word!r}, but these counts have no vocabulary; use column numbers, "
+                "or pass a vocabulary or a corpus to fit.",
                 "seeds",
             )
         found = np.flatnonzero(self.columns == word)
@@ -295,7 +296,7 @@ def checked_words(given: Any) -> dict[str, list[str | int]]:
     """Validate a mapping from names to seed words."""
     if not isinstance(given, Mapping) or not given:
         raise InputError(
-            'must map names of topics to words, as {"health care": ["health", "insurance"]}, got '
+            'must map topic names to words, such as {"health care": ["health", "insurance"]}, got '
             f"{given!r:.60}.",
             "seeds",
         )
@@ -303,12 +304,12 @@ def checked_words(given: Any) -> dict[str, list[str | int]]:
     for name, words in given.items():
         label = changed_labels({}, {0: name}, 1).get(0) if isinstance(name, str) else None
         if label is None or label in found:
-            raise InputError(f"has a topic without a name of its own, {name!r:.60}.", "seeds")
+            raise InputError(f"has an empty or duplicate topic name, {name!r:.60}.", "seeds")
         if isinstance(words, str | bytes) or not isinstance(words, Iterable):
             raise InputError(f"must have a list of words for {name!r}, got {words!r:.60}.", "seeds")
         found[label] = [_word(name, word) for word in words]
         if not found[label]:
-            raise InputError(f"has no words for {name!r}; give some.", "seeds")
+            raise InputError(f"has no words for {name!r}; add at least one word.", "seeds")
     return found
 
 
@@ -317,7 +318,9 @@ def _word(name: str, word: Any) -> str | int:
         return word.strip()
     if isinstance(word, int | np.integer) and not isinstance(word, bool) and word >= 0:
         return int(word)
-    raise InputError(f"has {word!r:.60} for {name!r}; give words, or numbers of columns.", "seeds")
+    raise InputError(
+        f"has the invalid word {word!r:.60} for {name!r}; use words or column numbers.", "seeds"
+    )
 
 
 def checked_seeds(given: Any) -> Seeds:
@@ -358,7 +361,6 @@ def warn_of_uncovered(coverage: Mapping[str, tuple[int, int]]) -> None:
         named = ", ".join(f"{name!r} ({n_found} of {n_words})" for name, n_found, n_words in found)
         warn(
             f"fewer than half of the seed words are among the {N_TOP} top words of {named}; these "
-            "labels are shown with a question mark. Give words that occur more often, or more "
-            "topics.",
+            "labels are shown with a question mark. Choose more frequent words, or more topics.",
             SeedWarning,
         )

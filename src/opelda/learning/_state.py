@@ -151,8 +151,8 @@ def check_words_rest(model: Any) -> None:
     words: Vocabulary | None = model._state.vocabulary
     if words is not None and words.growing and learns_elsewhere(model):
         raise InputError(
-            f"The vocabulary of this {type(model).__name__} is growing in another thread; wait "
-            "until that has learned, or give counts over the model's columns."
+            f"The vocabulary of this {type(model).__name__} is growing in another thread; wait for "
+            "that thread, or pass counts over the model's columns."
         )
 
 
@@ -166,14 +166,14 @@ def learns_alone(method: Callable[P, R], *, in_callbacks: bool = True) -> Callab
         nested = _learning.get(key) is me
         if nested and not in_callbacks:
             raise InputError(
-                f"This {type(model).__name__} is in the middle of learning; change its topics when "
-                "that is done, not in a callback."
+                f"This {type(model).__name__} is still learning; edit its topics after learning "
+                "ends, not in a callback."
             )
         if _learning.setdefault(key, me) is not me:  # an atomic step
             if learns_elsewhere(model):
                 raise InputError(
-                    f"This {type(model).__name__} is being learned from by another thread; wait "
-                    "until that is done, or learn on a copy."
+                    f"This {type(model).__name__} is being fitted in another thread; wait for that "
+                    "thread, or fit a copy."
                 )
             _learning[key] = me
         try:

@@ -105,7 +105,9 @@ class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which 
         """The vocabulary of the columns."""
         words = self._learned().vocabulary
         if words is None:
-            raise AttributeError("This model learned from matrices: it has no vocabulary.")
+            raise AttributeError(
+                "This model has no vocabulary, because it was fitted to a matrix of counts."
+            )
         return words
 
     @property

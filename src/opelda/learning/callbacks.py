@@ -152,8 +152,8 @@ class EarlyStopping:
         """Warn if no update had a score."""
         if not self._n_scores:
             warnings.warn(
-                "EarlyStopping saw no score; pass validation=, and a validate_every of at most the "
-                "number of updates.",
+                "EarlyStopping received no score; pass validation=, and set validate_every to at "
+                "most the number of updates.",
                 UserWarning,
                 stacklevel=2,
             )
@@ -225,14 +225,16 @@ class OnEvent:
 
     def __init__(self, function: Callable[[Event], Any]) -> None:
         if not callable(function):
-            raise InputError(f"must be a function of an event, got {function!r}.", "function")
+            raise InputError(
+                f"must be a function that accepts an event, got {function!r}.", "function"
+            )
         self.function = function
 
     def begin(self, model: Any) -> None:
         """Raise `InputError` for a learner without events."""
         if not model._schedule().n_sweeps:
             raise InputError(
-                "Events need sweeps, which this learner does not make; choose {preset}.",
+                "Events need sweeps, which this learner does not use; choose {preset}.",
                 preset="best",
             )
 

@@ -157,8 +157,8 @@ class TopicModel(Learner):
             for name in ("inference", "seeds"):
                 if getattr(self, name) is not None:
                     raise InputError(
-                        f"has no effect with the rule {self.learning!r}, which draws tokens' "
-                        "topics itself; leave one out.",
+                        f"has no effect with the rule {self.learning!r}, which samples the topics "
+                        "of tokens itself; remove one of the two.",
                         name,
                     )
         settings: dict[str, Any] = self.get_params(deep=False)

@@ -18,7 +18,7 @@ from opelda.metrics._topics import GivenTopics, MeasuredTopics
 EPSILON = 1e-12  # added to the share of documents that hold two words, where a measure asks for it
 MOST_BITS = 10  # words of a topic that are counted as the bits of a number
 TOKENS_AT_ONCE = 2**19  # windows of a matrix times their size
-NO_DOCUMENTS = "has no documents to look for the words in."
+NO_DOCUMENTS = "has no documents to count the words in."
 
 
 def coherence(
@@ -135,7 +135,7 @@ def _count(topics: GivenTopics, X: Any, n_words: int) -> Cooccurrences:
         raise InputError(NO_DOCUMENTS, "X")
     if measured.are_ids and found.ids.max() >= found.n_columns:
         raise InputError(
-            f"hold word {found.ids.max()} but X has only {found.n_columns} columns.",
+            f"have word {found.ids.max()}, but X has only {found.n_columns} columns.",
             "topics",
         )
     return found
@@ -162,8 +162,8 @@ def _add_batches(found: Cooccurrences, batches: Any, topics: MeasuredTopics) -> 
         change = getattr(batch, "change", None)
         if change is not None and len(change.reused):
             raise InputError(
-                f"Mini-batch {number} gave columns to other words, which the topics' are not; "
-                "count with a vocabulary that does not evict."
+                f"Mini-batch {number} replaced words of columns after the topics were learned; use "
+                "a vocabulary that does not evict words."
             )
         if isinstance(batch, Corpus) and topics.vocabulary is not None:
             matrix = topics.counts(batch)
@@ -273,7 +273,7 @@ def windows(
     if not isinstance(words, Mapping):
         words = {word: column for column, word in enumerate(words)}
     if not words:
-        raise InputError("has no words; give at least the top words of the topics.", "vocabulary")
+        raise InputError("has no words; pass at least the top words of the topics.", "vocabulary")
     return _window_matrices(documents, words, size)
 
 

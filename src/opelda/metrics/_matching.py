@@ -63,8 +63,8 @@ def similarities(
     left, right = _over_the_same_words(_with_weights(a, "a"), _with_weights(b, "b"))
     if left.shape[1] != right.shape[1]:
         raise InputError(
-            f"Topics over {left.shape[1]} and over {right.shape[1]} words cannot be compared; "
-            "bring them to the same vocabulary."
+            f"Topics over {left.shape[1]} and over {right.shape[1]} words cannot be compared; map "
+            "them to one vocabulary."
         )
     return SIMILARITIES[similarity](left, right, n_words)
 
@@ -119,8 +119,7 @@ def _with_weights(topics: Any, name: str) -> MeasuredTopics:
     measured = MeasuredTopics.of(topics, name)
     if measured.are_ids:
         raise InputError(
-            "must hold the words' weights as floats; word ids do not say how much of a word a "
-            "topic has.",
+            "must have the weights of words as floats, got word ids.",
             name,
         )
     return measured

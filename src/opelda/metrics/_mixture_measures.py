@@ -39,7 +39,8 @@ def _shares(theta: Any) -> NDArray[np.float64]:
     bad = np.flatnonzero((weights < 0).any(axis=1) | (largest <= 0))
     if len(bad):
         raise InputError(
-            f"must hold mixtures, no share negative and not all zero, but row {bad[0]} is not one.",
+            f"must have non-negative rows that are not all zero, but row {bad[0]} is not a "
+            "mixture.",
             "theta",
         )
     weights /= largest[:, None]  # the sum of huge weights may exceed a double

@@ -114,7 +114,9 @@ def log_predictive_probability(
     n_tokens = tokens_per_document(matrix)
     long_enough = n_tokens >= 2
     if not long_enough.any():
-        raise InputError("has no document of at least 2 tokens, and others cannot be split.", "X")
+        raise InputError(
+            "has no document with at least 2 tokens to split; pass longer documents.", "X"
+        )
     matrix = matrix[long_enough]
     rng = np.random.default_rng(seed(random_state))
     # Split lazily: inference takes seeds from the same generator between splits.
@@ -179,7 +181,7 @@ def _predicted(
         if scores and observed.shape[0] != len(scores[0]):
             raise InputError(
                 f"Split {number} has {observed.shape[0]} documents but the first has "
-                f"{len(scores[0])}; give splits of the same documents."
+                f"{len(scores[0])}; pass splits of the same documents."
             )
         usable = (np.diff(observed.indptr) > 0) & (np.diff(held.indptr) > 0)
         if not usable.any():
@@ -193,7 +195,7 @@ def _predicted(
         scores[-1][usable] = resolved.predict(topics.weights, hidden, np.asarray(found.theta))
         masses[-1][usable] = hidden.matrix.sum(axis=1)
     if not scores:
-        raise InputError("holds no pair of observed and held-out counts.", "splits")
+        raise InputError("has no pair of observed and held-out counts.", "splits")
     return _summary(np.array(scores), np.array(masses))
 
 
@@ -203,8 +205,8 @@ def _as_pair(
     """Return the two parts of a split, without explicit zeros."""
     if not isinstance(pair, tuple | list) or len(pair) != 2:
         raise InputError(
-            f"must hold pairs of observed and held-out counts, but item {number} is "
-            f"{type(pair).__name__}; for one split give [(observed, held_out)].",
+            f"must have pairs of observed and held-out counts, but item {number} is "
+            f"{type(pair).__name__}; for one split pass [(observed, held_out)].",
             "splits",
         )
     observed, held = (topics.counts(part).astype(np.float64) for part in pair)
@@ -306,7 +308,7 @@ def as_share(held_out: Any) -> float:
     if isinstance(held_out, float | np.floating) and 0 < held_out < 1:
         return float(held_out)
     raise InputError(
-        f"must be a share of the tokens, above 0, below 1, got {held_out!r}.", "held_out"
+        f"must be a share of the tokens, above 0 and below 1, got {held_out!r}.", "held_out"
     )
 
 
@@ -324,8 +326,8 @@ def tokens_per_document(matrix: sparse.csr_array) -> NDArray[np.int64]:
     tokens: NDArray[np.int64] = np.diff(before[matrix.indptr]).astype(np.int64)
     if len(tokens) and tokens.max() > MOST_TOKENS:
         raise InputError(
-            f"Document {tokens.argmax()} has {tokens.max()} tokens, too many to split one by one "
-            f"(at most {MOST_TOKENS}); scale its counts down."
+            f"Document {tokens.argmax()} has {tokens.max()} tokens, more than the limit of "
+            f"{MOST_TOKENS}; scale its counts down."
         )
     return tokens
 

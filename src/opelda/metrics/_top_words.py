@@ -103,7 +103,7 @@ def rank_words(
     if weights is not None and by != "frex":
         shares = real_array("weights", weights, (len(table),))
         if (shares < 0).any() or shares.sum() <= 0:
-            raise InputError("must not be negative, and not all be 0.", "weights")
+            raise InputError("must be non-negative and not all 0.", "weights")
     shares = shares / shares.sum()
     if by == "coherence":
         few = min(2 * n, measured.n_words)
@@ -169,8 +169,8 @@ def topic_exclusivity(topics: GivenTopics, n_words: int = 10) -> NDArray[np.floa
     weights = measured.weights
     if measured.are_ids or (weights < 0).any():
         raise InputError(
-            "must hold the words' weights as floats, none negative; word ids do not say how much "
-            "of a word a topic has.",
+            "must have the weights of words as non-negative floats, got word ids or negative "
+            "values.",
             "topics",
         )
     ids = measured.top_words(n_words)

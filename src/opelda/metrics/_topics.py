@@ -96,8 +96,8 @@ class MeasuredTopics:
         bad = np.flatnonzero((ordered[:, 0] < 0) | (np.diff(ordered, axis=1) == 0).any(axis=1))
         if len(bad):
             raise InputError(
-                "as whole numbers must be distinct word ids, but row "
-                f"{bad[0]} is {ids[bad[0]].tolist()}; give weights as floats.",
+                f"with whole numbers must be distinct word ids, but row {bad[0]} is "
+                f"{ids[bad[0]].tolist()}; pass weights as floats.",
                 "topics",
             )
         return ids
@@ -112,8 +112,8 @@ class MeasuredTopics:
         first = X[0] if isinstance(X, list | tuple) and X else X
         if isinstance(first, str):
             raise InputError(
-                "holds texts, which take a model with a vocabulary to be counted by; give that "
-                "model in place of the topics, or counts (documents, words).",
+                "contains texts, which need a model with a vocabulary; pass that model in place "
+                "of the topics, or pass counts (documents, words).",
                 "X",
             )
         return counts(X) if self.are_ids else counts_over(self.n_words, X)
@@ -147,12 +147,14 @@ def _is_model(given: Any) -> bool:
 def _check_order(topics: Any, X: Any, name: str) -> None:
     """Raise for documents given as topics, and topics given as documents."""
     if isinstance(X, Topics) or _is_model(X):
-        raise InputError(f"is a {type(X).__name__}: topics come first, documents second.", "X")
+        raise InputError(
+            f"is a {type(X).__name__}; pass the topics first and the documents second.", "X"
+        )
     texts = isinstance(topics, list | tuple) and len(topics) and isinstance(topics[0], str)
     is_documents = texts or isinstance(topics, str | DocumentStream) or hasattr(topics, "X")
     if is_documents and not _is_model(topics):
         raise InputError(
             f"must be an array (K, V), a Topics or a fitted model, got {type(topics).__name__}; "
-            "topics come first, documents second.",
+            "pass the topics first and the documents second.",
             name,
         )

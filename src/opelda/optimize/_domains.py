@@ -88,21 +88,21 @@ class Box(Domain):
     """
 
     def __init__(self, lower: ArrayLike, upper: ArrayLike) -> None:
-        finite = "give a finite bound, a domain must be bounded"
+        finite = "use a finite bound, a domain must be bounded"
         low = real_array("lower", lower, advice=finite)
         high = real_array("upper", upper, advice=finite)
         self.n = max(low.size, high.size)
         fits = all(bound.shape in ((), (self.n,)) for bound in (low, high))
         if not fits or self.n == 0 or low.ndim + high.ndim == 0:
             raise InputError(
-                f"has shape {low.shape} and upper {high.shape}: give two vectors of one length, or "
-                "one vector and a number.",
+                f"has shape {low.shape} and upper {high.shape}; pass two vectors of equal length, "
+                "or one vector and a number.",
                 "lower",
             )
         self.lower, self.upper = (np.broadcast_to(bound, (self.n,)) for bound in (low, high))
         crossed = np.flatnonzero(self.lower > self.upper)
         if crossed.size:
-            raise InputError(f"is above upper at [{crossed[0]}]: the box is empty.", "lower")
+            raise InputError(f"is above upper at [{crossed[0]}]; the box is empty.", "lower")
 
     def oracle(self, direction: ArrayLike) -> Vector:
         return np.where(real_array("direction", direction, (self.n,)) > 0.0, self.upper, self.lower)
@@ -170,7 +170,7 @@ class Polytope(Domain):
     ) -> None:
         if (A_eq is None) != (b_eq is None):
             alone = "b_eq" if A_eq is None else "A_eq"
-            raise InputError("is given alone: give both A_eq and b_eq, or neither.", alone)
+            raise InputError("is given alone; pass both A_eq and b_eq, or neither.", alone)
         self._A, self._b = _rows(A, b, "A", "b")
         self.n = self._A.shape[1]
         if A_eq is None or b_eq is None:
@@ -208,10 +208,10 @@ class Polytope(Domain):
         # Dual simplex, since an interior-point solution need not be a vertex.
         solution = linprog(cost, A, b, A_eq, b_eq, bounds=(None, None), method="highs-ds")
         if "unbounded" in solution.message:
-            raise InputError("The polytope is unbounded: add a row that bounds it.")
+            raise InputError("The polytope is unbounded; add a row that bounds it.")
         if solution.status == 2:  # infeasible
             raise InputError(
-                "The polytope is empty, no x satisfies every row: check the signs (A x <= b) and "
+                "The polytope is empty, no x satisfies every row; check the signs (A x <= b) and "
                 "relax a constraint."
             )
         if solution.status != 0:
@@ -221,11 +221,11 @@ class Polytope(Domain):
 
 def _rows(A: ArrayLike, b: ArrayLike, A_name: str, b_name: str) -> tuple[Matrix, Vector]:
     """Check one block of rows and scale each to unit length: slacks are distances."""
-    advice = "give finite numbers, and leave out a row that does not bind"
+    advice = "use finite numbers, and remove a row that does not bind"
     matrix, sides = real_array(A_name, A, advice=advice), real_array(b_name, b, advice=advice)
     if matrix.ndim != 2 or matrix.shape[1] == 0 or sides.shape != matrix.shape[:1]:
         raise InputError(
-            f"has shape {matrix.shape} and {b_name} {sides.shape}: give a matrix of m rows and a "
+            f"has shape {matrix.shape} and {b_name} {sides.shape}; pass a matrix of m rows and a "
             "vector of m right-hand sides.",
             A_name,
         )

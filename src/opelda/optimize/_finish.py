@@ -74,7 +74,7 @@ class Ascent:
             if waited == 20:
                 return
             largest, least = max(largest, current.f), min(least, current.gap)
-        self._ended = f"{most} iterations were not enough to finish"
+        self._ended = f"{most} iterations did not converge"
 
     def warn(self, gap: float, max_gap: float) -> None:
         """Warn of an f that is not concave, and of a gap above `max_gap`."""

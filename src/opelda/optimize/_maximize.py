@@ -210,8 +210,8 @@ def _start(domain: Domain | Oracle, x0: ArrayLike | None) -> tuple[Oracle, Vecto
         outside = domain.violation(x)
         if outside > OUTSIDE * (1.0 + np.abs(x).max()):
             raise InputError(
-                f"lies outside {domain!r} by {outside:.3g}: move it inside, or leave it out to "
-                "start from the centre.",
+                f"lies outside {domain!r} by {outside:.3g}; move it inside, or remove it to start "
+                "from the centre.",
                 "x0",
             )
         return domain.oracle, x
@@ -220,6 +220,8 @@ def _start(domain: Domain | Oracle, x0: ArrayLike | None) -> tuple[Oracle, Vecto
             f"must be a Domain such as Simplex(n) or an oracle function, got {domain!r}.", "domain"
         )
     if x0 is None:
-        raise InputError("is missing: an oracle alone has no centre, give a start inside.", "x0")
+        raise InputError(
+            "is missing; an oracle has no centre, so pass a start inside its domain.", "x0"
+        )
     x = real_array("x0", x0)
     return domain, real_array("x0", x, (max(x.size, 1),))

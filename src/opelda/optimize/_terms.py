@@ -157,9 +157,9 @@ def _check_gradient(term: Term, name: str, x: Vector, along: Vector) -> None:
     gross = off > 0.25 * max(np.abs(slopes).max(), abs(stated))
     if gross and (ahead != behind).all() and np.ptp(slopes) <= 0.01 * off:
         raise InputError(
-            f"has a gradient that says {stated:.6g} along a way from the start where its values "
-            f"say {slopes[1]:.6g}: correct its sign or scale, or skip this check with "
-            "{check_gradient}.",
+            f"has a wrong gradient: near the start, the gradient gives a slope of {stated:.6g} "
+            f"and the values give {slopes[1]:.6g}; correct its sign or scale, or skip this check "
+            "with {check_gradient}.",
             name,
             check_gradient=False,
         )

@@ -38,5 +38,5 @@ def part(module: str) -> Any:
             raise
         package = error.name.partition(".")[0]
         raise InputError(
-            f"Serving needs {package}, which is not there: pip install 'opelda[serve]'."
+            f"Serving needs {package}, which is not installed; run pip install 'opelda[serve]'."
         ) from None

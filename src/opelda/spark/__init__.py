@@ -27,7 +27,8 @@ def __getattr__(name: str) -> Any:
         if error.name not in ("pyspark", "pyarrow"):
             raise
         raise EngineError(
-            f"opelda.spark needs {error.name}, which is not there: pip install 'opelda[spark]'."
+            f"opelda.spark needs {error.name}, which is not installed; run pip install "
+            "'opelda[spark]'."
         ) from None
     return getattr(module, name)
 

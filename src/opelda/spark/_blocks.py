@@ -261,6 +261,6 @@ class Summary:
 def sizes_differ(size: int, expected: int) -> InputError:
     """Return the error for a vector of another size."""
     return InputError(
-        f"A document's vector has {size} entries where {expected} words are expected; count all "
-        "documents with one CountVectorizer, the one that the model was learned with."
+        f"A document's vector has {size} entries, but the model has {expected} words; count all "
+        "documents with the CountVectorizer that the model was fitted with."
     )

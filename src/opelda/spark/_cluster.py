@@ -163,8 +163,8 @@ class Cluster:
                 self._redraw()
         else:
             raise EngineError(
-                f"Executors that held documents were lost {attempts} times in one sweep: give them "
-                "more memory, or the session a checkpoint folder."
+                f"Executors that held documents were lost {attempts} times in one sweep; increase "
+                "the memory of executors, or set a checkpoint folder for the session."
             )
         Path(self._tasks.name, f"{self._n_sweeps:09}").write_bytes(pickle.dumps(task))
         self._swept = swept

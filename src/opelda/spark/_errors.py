@@ -33,7 +33,7 @@ def last_batch(position: Any, folder: Path) -> int:
         case {"batch": int(number)}:
             return number
     raise InputError(
-        f"{folder} holds a checkpoint of another stream, not of opelda.spark.learn; give another "
+        f"{folder} holds a checkpoint of another stream, not of opelda.spark.learn; choose another "
         "path."
     )
 
@@ -47,18 +47,18 @@ def _sentence(text: str) -> Exception | None:
     missing = re.search(r"ModuleNotFoundError: No module named '(\w+)", text)
     if missing and missing[1] in ("opelda", "pyarrow", "numpy", "scipy", "polars", "pandas"):
         return EngineError(
-            f"The executors have no {missing[1]}: install it where executors' Python is "
-            "(PYSPARK_PYTHON says which), build it into their image, or ship an environment packed "
-            "by conda-pack with addArtifacts."
+            f"The executors have no module {missing[1]}; install it in their Python "
+            "(PYSPARK_PYTHON) or in their image, or ship an environment packed by conda-pack with "
+            "addArtifacts."
         )
     if "PYTHON_VERSION_MISMATCH" in text:
         return EngineError(
-            "The executors have another version of Python than the driver: set PYSPARK_PYTHON to "
-            "one of the driver's version."
+            "Python version mismatch between the executors and the driver; set PYSPARK_PYTHON to a "
+            "Python of the driver's version."
         )
     if "spark.driver.maxResultSize" in text:
         return EngineError(
-            "The sample of documents exceeds spark.driver.maxResultSize: set it larger, or set "
-            "a smaller sampleSize and localDocs."
+            "The sample of documents exceeds spark.driver.maxResultSize; increase that limit, or "
+            "decrease sampleSize and localDocs."
         )
     return None

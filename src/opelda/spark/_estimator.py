@@ -99,7 +99,7 @@ class LDA(Estimator, LDAParams, DefaultParamsReadable, DefaultParamsWritable):  
 
     def _learn(self, model: Any, cluster: Cluster, words: Vocabulary | None) -> None:
         if not cluster.n_docs:
-            raise InputError("The table holds no documents to learn from.")
+            raise InputError("The table has no documents to learn from.")
         if self._given("optimizer") == "sda":
             cluster.number_copies()
             _sda.fit(model, cluster, words, self._given("maxIter"))

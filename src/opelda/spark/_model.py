@@ -74,8 +74,9 @@ class LDAModel(Model, LDAParams, MLReadable, MLWritable):  # type: ignore[misc] 
         words, state = Vocabulary(words), self.toLocal()._learned()
         if len(words) != state.weights.n_words:
             raise InputError(
-                f"The vocabulary has {len(words)} words, but the model was learned from vectors of "
-                f"{state.weights.n_words} entries; give that of the CountVectorizer that made them."
+                f"The vocabulary has {len(words)} words, but the model was fitted to vectors of "
+                f"{state.weights.n_words} entries; pass the vocabulary of the CountVectorizer that "
+                "made the vectors."
             )
         state.vocabulary = words
         return self
@@ -136,7 +137,7 @@ class LDAModel(Model, LDAParams, MLReadable, MLWritable):  # type: ignore[misc] 
         named = {part: name for part, name in columns.items() if name}
         taken = [name for name in named.values() if name in dataset.columns]
         if taken:
-            raise InputError(f"The table has a column {taken[0]!r} already; name another one.")
+            raise InputError(f"The table already has a column {taken[0]!r}; choose another name.")
         answered = self._answers(dataset, tuple(named))
         for part, name in named.items():
             answered = answered.withColumn(name, col(f"{ANSWER}.{part}"))
@@ -173,7 +174,7 @@ def summed_scores(scores: DataFrame) -> tuple[float, float]:
         sums = scores.agg(added("log_probability"), added("n_tokens")).toArrow().to_pylist()[0]
     log_probability, n_tokens = sums.values()
     if not n_tokens:
-        raise InputError("The table has no document of at least two tokens to score.")
+        raise InputError("The table has no document with at least two tokens to score.")
     return float(log_probability), float(n_tokens)
 
 
@@ -200,7 +201,7 @@ class LDAEvaluator(Evaluator, DefaultParamsReadable, DefaultParamsWritable):  # 
         name = self.getOrDefault(self.scoreCol)
         if name not in dataset.columns:
             raise InputError(
-                f"is {name!r}, which the table does not have; give LDA the same scoreCol.",
+                f"is {name!r}, a missing column; set the same scoreCol in LDA.",
                 "scoreCol",
             )
         log_probability, n_tokens = summed_scores(dataset.select(f"`{name}`.*"))

@@ -19,18 +19,18 @@ MINE = {
     "preset": ("String", "best, fast or paper; see opelda.TopicModel"),
     "inference": ("String", "the method of inference while learning"),
     "textCol": ("String", "a column of texts instead of vectors"),
-    "language": ("String", "of the stop words; auto or none"),
-    "minDF": ("Float", "the least number of texts of a word; below 1 a share"),
-    "maxDF": ("Float", "the largest number of texts of a word; below 1 a share"),
-    "maxVocabSize": ("Int", "the most frequent words of texts alone"),
+    "language": ("String", "the language of the stop words; auto or none"),
+    "minDF": ("Float", "the minimum number of texts with a word; below 1, their share"),
+    "maxDF": ("Float", "the maximum number of texts with a word; below 1, their share"),
+    "maxVocabSize": ("Int", "the maximum number of words; only the most frequent are used"),
     "vocabulary": ("ListString", "the words of the vectors' entries"),
     "sampleSize": ("Int", "documents of the sample before sweeps"),
-    "localDocs": ("Int", "the largest number of documents that the driver learns alone"),
-    "maxLoss": ("Float", "nats that a mixture may be behind the most likely one"),
+    "localDocs": ("Int", "the maximum number of documents that the driver learns alone"),
+    "maxLoss": ("Float", "the maximum loss of a mixture against the optimum, in nats"),
     "transformMethod": ("String", "the method of inference of the model"),
     "certificateCol": ("String", "output column: how far from optimal a mixture can be"),
     "scoreCol": ("String", "output column: how well held-out tokens are predicted"),
-    "verbose": ("Int", "1: a line now and then or a bar, 2: a line an update"),
+    "verbose": ("Int", "1: a progress bar or occasional lines, 2: a line per update"),
 }
 
 # Parameters that a `TopicModel` calls otherwise.
@@ -127,13 +127,14 @@ def documents_of(table: DataFrame, features: str, texts: str | None) -> DataFram
     name, parameter = (features, "featuresCol") if texts is None else (texts, "textCol")
     if name not in table.columns:
         raise InputError(
-            f"is {name!r}, but the table has the columns {', '.join(table.columns)}.", parameter
+            f"is {name!r}, a missing column; the table has the columns {', '.join(table.columns)}.",
+            parameter,
         )
     found, wanted = table.schema[name].dataType, VectorUDT if texts is None else StringType
     if not isinstance(found, wanted):
         vectors = "vectors of word counts, as CountVectorizer makes them, or name a textCol"
         raise InputError(
-            f"is {name!r}, a column of {found.simpleString()}; give "
+            f"is {name!r}, a column of {found.simpleString()}; pass "
             f"{vectors if texts is None else 'a column of strings'}.",
             parameter,
         )

@@ -37,9 +37,9 @@ def check_java() -> None:
     java = shutil.which("java", path=os.path.join(home, "bin") if home else None)
     advice = "install Java 17 or later (Debian: openjdk-17-jre-headless)"
     if java is None:
-        where = f"JAVA_HOME, {home}, has no bin/java" if home else "there is none"
-        raise EngineError(f"Spark needs Java, and {where}: {advice}, or set JAVA_HOME.")
+        where = f"JAVA_HOME, {home}, has no bin/java" if home else "no Java was found"
+        raise EngineError(f"Spark needs Java, but {where}; {advice}, or set JAVA_HOME.")
     said = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
     found = re.search(r'version "(?:1\.)?(\d+)', said)
     if found and int(found[1]) < 17:
-        raise EngineError(f"{java} is Java {found[1]}, too old for Spark: {advice}.")
+        raise EngineError(f"{java} is Java {found[1]}, too old for Spark; {advice}.")

@@ -78,11 +78,11 @@ def learn(
         Running; `awaitTermination` waits for its end and raises its failure.
     """
     if not stream.isStreaming:
-        raise InputError("The table is not a stream; learn from it by LDA.")
+        raise InputError("The table is not a stream; fit an LDA to it.")
     if spread:
         settings = {"learning": "streaming", "n_sweeps": 0} | settings
         if textCol is not None and (vocabulary is None or vocabulary.growing):
-            raise InputError("takes a vocabulary that does not grow to count texts with.", "spread")
+            raise InputError("needs a fixed vocabulary to count texts.", "spread")
     model = TopicModel(k, random_state=seed, **settings)
     model._plan(listen=False)
     column = documents_of(stream, featuresCol, textCol)
@@ -121,7 +121,8 @@ class MicroBatchLearner:
                 self._last = last_batch(position, self.folder)
             elif self._stamp != _stamp(saved.path):
                 raise InputError(
-                    f"{saved.path} was changed by another run while this one learned; stop one."
+                    f"{saved.path} was changed by another run during learning; stop one of the two "
+                    "runs."
                 )
             if number > self._last and self._learned(table):
                 saved.commit(self.model, {"batch": number})
@@ -181,8 +182,8 @@ class MicroBatchLearner:
         query, file = _query_of(self.spark_folder), self.folder / "query"
         if known and query is not None and file.exists() and file.read_text().strip() != query:
             raise InputError(
-                f"{self.folder} was learned by another query, whose positions are not in "
-                f"{self.spark_folder}; give its checkpointLocation, or another path."
+                f"{self.folder} belongs to another query, whose positions are not in "
+                f"{self.spark_folder}; pass the checkpointLocation of that query, or another path."
             )
         if query is not None and not (known and file.exists()):
             file.write_text(query + "\n")

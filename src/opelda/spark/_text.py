@@ -55,7 +55,7 @@ def find_vocabulary(
     known = texts.where(col(name).isNotNull())
     n_docs = known.count()
     if not n_docs:
-        raise InputError(f"The column {name} holds no texts to learn from.")
+        raise InputError(f"The column {name} has no texts to learn from.")
     if tokenizer != tokenizer.decided:
         first = known.orderBy(xxhash64(name), name).limit(5_000)
         tokenizer = tokenizer.resolved(first.toArrow().column(0).to_pylist()).decided

@@ -169,7 +169,9 @@ class CPUEngine(Engine):
     def use_instruction_set(self, name: str) -> None:
         """Switch every CPU engine of this process to another instruction set (for tests)."""
         if not _native.use_instruction_set(name):
-            raise EngineError(f"This processor or build has no instruction set {name!r}.")
+            raise EngineError(
+                f"This CPU or this build does not support the instruction set {name!r}."
+            )
 
     def content_keys(self, rows: Rows) -> NDArray[np.uint64]:
         """Return a key per document; see `seam.content_keys`."""

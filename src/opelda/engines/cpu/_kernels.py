@@ -167,9 +167,8 @@ def _cgs(settings: s.CGSSettings, call: Call) -> dict[str, Any]:
     most = int(lengths.max(initial=0.0))
     if most > most_tokens:
         raise InputError(
-            f"Document {int(lengths.argmax())} has more than {most_tokens:,} tokens, the most that "
-            "CGS, which keeps a topic for each, can take; scale its counts down or use another "
-            "method."
+            f"Document {int(lengths.argmax())} has more than {most_tokens:,} tokens, the limit of "
+            "CGS; scale its counts down or use another method."
         )
     keys = s.seeded(content_keys(rows, call.table.ids, call.n_threads), settings.seed)
     passes = {"burn_in": settings.burn_in, "n_samples": settings.n_samples}

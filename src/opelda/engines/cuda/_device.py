@@ -31,8 +31,8 @@ def cupy() -> Any:
         import cupy as found
     except ImportError as error:
         raise EngineError(
-            "The engine 'cuda' needs CuPy, which cannot be imported here; install it with "
-            "pip install 'opelda[cuda]', or use the engine 'cpu'."
+            "The engine 'cuda' needs CuPy, which cannot be imported; run pip install "
+            "'opelda[cuda]', or use the engine 'cpu'."
         ) from error
     return found
 
@@ -120,14 +120,14 @@ class Device:
             # (35: no driver, or an old one)
             if error.status == 35 and runtime.driverGetVersion():
                 raise EngineError(
-                    "The driver of the GPU is older than CuPy's CUDA "
-                    f"{runtime.runtimeGetVersion() // 1000}; update it, install the CuPy of its "
-                    "version, or use the engine 'cpu'."
+                    "The GPU driver is too old for CuPy's CUDA "
+                    f"{runtime.runtimeGetVersion() // 1000}; update the driver, install an older "
+                    "CuPy, or use the engine 'cpu'."
                 ) from error
             n_devices = 0
         if number >= n_devices:
             which = "" if number == 0 else f" number {number}"
-            raise EngineError(f"There is no GPU{which} on this machine; use the engine 'cpu'.")
+            raise EngineError(f"No GPU{which} was found on this machine; use the engine 'cpu'.")
 
     @cached_property
     def _properties(self) -> dict[str, Any]:
@@ -152,8 +152,8 @@ class Device:
         except self.cp.cuda.memory.OutOfMemoryError as error:
             free, total = self.cp.cuda.runtime.memGetInfo()
             raise EngineError(
-                f"The GPU has too little memory: {free / 1e9:.1f} of {total / 1e9:.1f} GB are "
-                "free; give fewer documents or topics at a time, or use the engine 'cpu'."
+                f"Out of GPU memory: {free / 1e9:.1f} of {total / 1e9:.1f} GB are free; use "
+                "smaller batches or fewer topics, or use the engine 'cpu'."
             ) from error
 
     def free(self) -> int:

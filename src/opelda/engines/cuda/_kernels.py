@@ -53,7 +53,7 @@ def kernel_of(task: Task, n_topics: int, *, learning: bool = False) -> s.KernelS
     if known and not (learning and task.accuracy):
         return settings
     name = type(task.method).__name__
-    tell(f"{name} as it is set has no kernel on the GPU: the processor infers these mixtures.")
+    tell(f"{name} has no GPU kernel for these parameters; the CPU infers these mixtures.")
     return None
 
 

@@ -111,7 +111,7 @@ def changed_labels(former: Mapping[int, str], given: Any, n_topics: int) -> dict
     """Return labels updated by those given; None or a blank removes one."""
     if not isinstance(given, Mapping):
         raise InputError(
-            f'must map numbers of topics to texts, as {{17: "health care"}}, got {given!r:.60}.',
+            f'must map topic numbers to labels, such as {{17: "health care"}}, got {given!r:.60}.',
             "labels",
         )
     labels = dict(former)
@@ -122,14 +122,14 @@ def changed_labels(former: Mapping[int, str], given: Any, n_topics: int) -> dict
         text = "" if label is None else label.strip()
         if len(text) > 200:
             raise InputError(
-                f"The label of topic {number} has {len(text):,} characters; give 200 at most."
+                f"The label of topic {number} has {len(text):,} characters; use at most 200."
             )
         # control characters, lone surrogates, and ends of lines and paragraphs
         odd = next((each for each in text if category(each) in ("Cc", "Cs", "Zl", "Zp")), None)
         if odd is not None:
             raise InputError(
-                f"The label of topic {number} has the character {odd!a}, which cannot be shown in "
-                "a line; leave it out."
+                f"The label of topic {number} has the character {odd!a}, which cannot be printed "
+                "on one line; remove this character."
             )
         labels.pop(number, None)
         if text:
@@ -143,8 +143,7 @@ def topic_number(topic: Any, n_topics: int, to: str) -> int:
         return whole("topic", topic, 0, n_topics - 1)
     except InputError:
         raise InputError(
-            f"There is no topic {topic!r:.60} to {to}; topics have the numbers 0 to "
-            f"{n_topics - 1:,}."
+            f"No topic {topic!r:.60} to {to}; topic numbers are 0 to {n_topics - 1:,}."
         ) from None
 
 
@@ -157,7 +156,7 @@ def _to_arrays(labels: Mapping[int, str]) -> tuple[Arrays, Header]:
 def _from_arrays(arrays: Arrays, _: Header, shape: tuple[int, int]) -> dict[int, str]:
     topics, texts = arrays.get("topics"), unpack_words(arrays)
     if topics is None or topics.dtype != np.int64 or topics.shape != (len(texts),):
-        raise ValueError("its labels have no topics")
+        raise ValueError("its labels lack topic numbers")
     labels = changed_labels({}, dict(zip(topics.tolist(), texts, strict=True)), shape[1])
     if list(labels) != topics.tolist() or list(labels.values()) != texts:
         raise ValueError("its labels are out of order or blank")

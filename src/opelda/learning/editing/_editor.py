@@ -65,7 +65,9 @@ class EditsTopics(ReadsTopics):
         checked = [self._numbers(part, "merge") for part in lists]
         for group in checked:
             if len(group) < 2:
-                raise InputError(f"Topic {group[0]} is alone; name two topics or more to merge.")
+                raise InputError(
+                    f"Topic {group[0]} is alone in its group; pass at least two topics to merge."
+                )
         self._numbers([topic for group in checked for topic in group], "merge")
         edit, window = Edit.merging(checked, state.weights.sums), state.window
         return self._apply(edit, None if window is None else edit.numbers[window.kept.topics])
@@ -98,7 +100,7 @@ class EditsTopics(ReadsTopics):
         state = self._editable()
         gone = self._numbers(topics, "remove")
         if len(gone) == state.weights.n_topics:
-            raise InputError("No topic would be left; keep one at least.")
+            raise InputError("No topic would be left; keep at least one topic.")
         edit, window, tokens = Edit.removing(gone, state.weights.sums), state.window, None
         if window is not None:
             beta = self._engine().read(state.weights)
@@ -149,8 +151,8 @@ class EditsTopics(ReadsTopics):
             counts = own
         else:
             raise InputError(
-                f"This {type(self).__name__} keeps no documents to learn the parts of topic "
-                f"{number} from; give some that it is in."
+                f"This {type(self).__name__} stores no documents to split topic {number} with; "
+                "pass documents that contain this topic."
             )
         words = state.weights.host().rows[:, number]
         machine = {"engine": self.engine, "n_jobs": self.n_jobs}
@@ -175,10 +177,10 @@ class EditsTopics(ReadsTopics):
             topics = [topics]
         found = [topic_number(topic, self._state.weights.n_topics, to) for topic in topics]
         if not found:
-            raise InputError(f"There are no topics to {to}; give their numbers.")
+            raise InputError(f"No topics to {to}; pass topic numbers.")
         twice = sorted(topic for topic in set(found) if found.count(topic) > 1)
         if twice:
-            raise InputError(f"Topic {twice[0]} is named twice; name each topic once.")
+            raise InputError(f"Duplicate topic {twice[0]}; pass each topic once.")
         return found
 
     def _apply(self, edit: Edit, tokens: NDArray[np.integer] | None = None) -> dict[int, int]:
@@ -275,8 +277,8 @@ def parts_of(
     told = counts[np.flatnonzero(counts.sum(axis=1) >= 2.0)]
     if told.shape[0] < n_parts:
         raise InputError(
-            f"Only {told.shape[0]} of the documents have two tokens of the topic, which are too "
-            f"few to split it into {n_parts}; give more documents that it is in."
+            f"Only {told.shape[0]} documents have at least two tokens of the topic, too few to "
+            f"split it into {n_parts} topics; pass more documents that contain this topic."
         )
     words = np.unique(told.indices)
     # A small alpha, as most documents are about one part. A learned alpha would first give a part

@@ -50,7 +50,7 @@ class Checkpoint:
         except BlockingIOError:
             self._lock.close()
             raise ModelFileError(
-                f"The checkpoint folder {self.folder} is in use by another run; stop that, or "
+                f"The checkpoint folder {self.folder} is in use by another run; stop that run, or "
                 "choose another folder."
             ) from None
         except OSError as error:
@@ -74,13 +74,15 @@ class Checkpoint:
         stored = StoredModel.read(self.path)
         stream = stored.header.get("stream")
         if not isinstance(stream, dict) or not {"position", "seeks"} <= set(stream):
-            raise ModelFileError(f"{self.path} is a model but not a checkpoint of a stream.")
+            raise ModelFileError(
+                f"{self.path} is a model, not a checkpoint of a stream; choose another folder."
+            )
         position, seeks = stream["position"], stream["seeks"]
         self._check_same(type(model).__name__, ours, arrays, stored)
         if seeks is not self._seeks:
             raise ModelFileError(
-                f"{self.path} was made from a source that {'can' if seeks else 'cannot'} seek; "
-                "give that source again."
+                f"{self.path} was written from a source that {'can' if seeks else 'cannot'} seek; "
+                "pass the same source again."
             )
         restore(model, stored)
         return position
@@ -101,8 +103,8 @@ class Checkpoint:
             is_json = False
         if not is_json:
             raise InputError(
-                f"The source's position is {position!r}; it must be made of what JSON can hold: "
-                "numbers, strings, lists, and dictionaries whose keys are strings."
+                f"The source's position {position!r} cannot be written as JSON; use numbers, "
+                "strings, lists, and dictionaries with string keys."
             )
         write_model(self.path, model, {"position": position, "seeks": self._seeks})
         if model._state.watch is not None:
@@ -112,8 +114,8 @@ class Checkpoint:
         """Refuse to resume with another learner, or with parameters that change the result."""
         if stored.header.get("class") != learner:
             raise ModelFileError(
-                f"{self.path} was made by {stored.header.get('class')}, this is a {learner}; "
-                "choose another folder, or go on with the same learner."
+                f"{self.path} was made by {stored.header.get('class')}, but this learner is "
+                f"{learner}; choose another folder, or resume with the same learner."
             )
         theirs = stored.header.get("parameters")
         theirs = as_today(theirs, ours) if isinstance(theirs, dict) else {}
@@ -155,5 +157,5 @@ def _opened(path: Path, flags: int = 0) -> Any:
     handle = os.open(path, os.O_RDWR | os.O_CREAT | flags, 0o666)
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
-        raise OSError(errno.EINVAL, f"{path.name} is no plain file")
+        raise OSError(errno.EINVAL, f"{path.name} is not a regular file")
     return os.fdopen(handle, "r+b")

@@ -67,13 +67,13 @@ def as_parts(
     sizes = {weights.n_words, int(model.n_features_in_), len(words)}
     if len(sizes) > 1:  # a stream ran out of memory
         raise InputError(
-            f"The model's words and topics do not agree ({sorted(sizes)} words): learning failed "
-            "between the two, and it is not saved."
+            f"The vocabulary and the topics have different sizes ({sorted(sizes)} words): learning "
+            "failed midway, and the model is not saved; fit it again."
         )
     if weights.n_words and not are_divisible(weights.totals):
         raise InputError(
-            "The topics hold weights that are no finite positive numbers: the model cannot be used "
-            "any more, and is not saved."
+            "The topics have NaN, infinite or negative weights; the model is unusable and is not "
+            "saved; fit it again."
         )
     host = weights.host()
     arrays |= {"rows": np.ascontiguousarray(host.rows), "sums": weights.sums}
@@ -150,7 +150,7 @@ def _plain(name: str, value: Any) -> Any:
         if METHODS.get(getattr(value, "name", "")) is not type(value):
             raise InputError(
                 f"{type(value).__name__} is not one of opelda's own inference methods; a model "
-                "file cannot hold it."
+                "file cannot store it."
             )
         return {"method": value.name, "parameters": _all_plain(value.get_params(deep=False))}
     if name == "seeds":
@@ -162,7 +162,7 @@ def _plain(name: str, value: Any) -> Any:
     for rule, cls in RULES.items():
         if type(value) is cls:
             return {"rule": rule, "parameters": _all_plain(vars(value))}
-    raise InputError(f"is {value!r}, which a model file cannot hold.", name)
+    raise InputError(f"is {value!r}, which a model file cannot store.", name)
 
 
 def _all_plain(values: Header) -> Header:
@@ -202,7 +202,7 @@ def restore(model: Any, stored: StoredModel) -> None:
             n_unknown_tokens=stored.number("n_unknown_tokens"),
         )
         if state.vocabulary is not None and len(state.vocabulary) != weights.n_words:
-            raise ValueError("its numbers of words do not agree with its topics")
+            raise ValueError("its vocabulary and its topics have different sizes")
         found = {name: stored.value(name, part) for name, part in PARTS.items()}
         state.update({name: value for name, value in found.items() if value is not None})
         model._plan(state, listen=False)
@@ -231,7 +231,7 @@ def _as_given(stored: StoredModel, name: str, value: Any) -> Any:
     if value == "array" and name in PRIORS:
         array = stored.array(f"parameters.{name}", np.float64)
         if not 1 <= array.ndim <= 2 or not ((array >= 1e-30) & (array <= 1e6)).all():
-            raise ValueError(f"its {name} cannot be a prior")
+            raise ValueError(f"its {name} is not a valid prior")
         return array
     if isinstance(value, dict):
         if name in ("inference", "transform_method"):

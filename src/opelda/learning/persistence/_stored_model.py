@@ -44,7 +44,7 @@ def model_path(path: str | PathLike[str]) -> Path:
     """Return the file that holds a model: the path itself, or a checkpoint folder's file."""
     given = _store.as_path(path)
     if given.is_dir() and not (given / CHECKPOINT_FILE).exists():
-        raise ModelFileError(f"{given} is a folder without a checkpoint; give a model file.")
+        raise ModelFileError(f"{given} is a folder without a checkpoint; pass a model file.")
     return given / CHECKPOINT_FILE if given.is_dir() else given
 
 
@@ -109,8 +109,8 @@ class StoredModel:
         arrays, header, version = _store.read(source, kind=KIND, newest=FORMAT)
         if header.get("checksum") != checksum(arrays, header):
             raise ModelFileError(
-                f"{source}: checksum mismatch: the file is corrupted; restore a backup or train "
-                "again."
+                f"{source}: checksum mismatch, the file is corrupted; restore it from a backup or "
+                "train again."
             )
         return cls(arrays, header, version, source)
 
@@ -159,7 +159,7 @@ class StoredModel:
         rows = table("rows")
         # NaN fails both comparisons; comparing every entry would need an array of this shape
         if rows.size and not (rows.min() >= 0 and rows.max() < np.inf):
-            raise ValueError("its topics hold values that cannot be weights")
+            raise ValueError("its topics have negative, infinite or NaN weights")
         prior: Any
         if "prior" not in self.arrays:
             prior = number("prior", self.header.get("prior"), 0.0, 1e6, above=True)
@@ -173,7 +173,7 @@ class StoredModel:
         scale, prior_weight = self.number("scale", 1.0, 1e-6), self.number("prior_weight", 1.0)
         sums = self.array("sums", np.float64, 1)
         if len(sums) != n_topics or not np.isfinite(sums).all():
-            raise ValueError("its sums are not one number for each topic")
+            raise ValueError("its sums have the wrong length")
         totals = scale * sums + prior_weight * of_prior
         off = np.abs(rows.sum(axis=0, dtype=np.float64) - sums) * scale
         if words and not (are_divisible(totals) and (off <= 1e-3 * totals).all()):
@@ -194,7 +194,7 @@ class StoredModel:
         part = self.part(name)
         words = unpack_words(part) if part else None
         if words is not None and len(words) != len(self.weights.rows):
-            raise ValueError("its numbers of words do not agree with its topics")
+            raise ValueError("its vocabulary and its topics have different sizes")
         return words
 
     def value(self, name: str, part: Part) -> Any:

@@ -14,12 +14,12 @@ from opelda._validation import number, whole
 SENTENCES = {
     "topic rising": "{topic} is rising {at}: from {share_before:.1%} to {share:.1%} of the tokens.",
     "topic fading": "{topic} is fading {at}: from {share_before:.1%} to {share:.1%} of the tokens.",
-    "topic changed": "Topic {number} changed {at}: its new tokens are {rho:.0%} as likely by its "
-    "words as they were; look at {words}.",
+    "topic changed": "Topic {number} changed {at}: the likelihood of its new tokens fell to "
+    "{rho:.0%} of the former value; check {words}.",
     "new topic": "{topic} is new {at}, in {share:.1%} of the last ones.",
     "new words": "New words {at}: {words}; in {share:.1%} of the documents since.",
-    "prediction dropped": "Prediction dropped {at}: from {score_before:.2f} to {score:.2f} nats a "
-    "token.",
+    "prediction dropped": "Prediction dropped {at}: from {score_before:.2f} to {score:.2f} nats "
+    "per token.",
 }
 TIMES_FILE = ".times"
 

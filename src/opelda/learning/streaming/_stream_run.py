@@ -128,7 +128,7 @@ class LearnsStreams(ShowsTopics):
             if len(given) != state.weights.n_words:
                 raise InputError(
                     f"The vocabulary has {len(given)} words but the model was fitted on "
-                    f"{state.weights.n_words} columns; give the vocabulary those were counted with."
+                    f"{state.weights.n_words} columns; pass the vocabulary of these columns."
                 )
             state.vocabulary = given.copy()
         own = state.vocabulary
@@ -137,8 +137,8 @@ class LearnsStreams(ShowsTopics):
         other = [f"{n}={getattr(own, n)!r}" for n in theirs if getattr(own, n) != theirs[n]]
         if other or (not own.growing and own.words != given.words):
             raise InputError(
-                f"The model's own vocabulary has {other[0] if other else 'other words'}; leave "
-                "vocabulary= out, or begin with a new model."
+                f"The model's own vocabulary has {other[0] if other else 'other words'}; remove "
+                "vocabulary=, or fit a new model."
             )
         return own
 
@@ -197,10 +197,10 @@ class StreamRun:
                 if given is None or self._learn(given):
                     break
         if not hasattr(model, "_state"):
-            raise InputError("The stream held no documents: there is nothing to learn from.")
+            raise InputError("The stream has no documents to learn from; check its source.")
         if model._state.weights.n_words == 0:
             del model._state
-            raise InputError("The stream held no words to make topics of; look at its items.")
+            raise InputError("The documents of the stream have no words; check its source.")
         if saved is not None:
             saved.commit(model, self.position)
 
