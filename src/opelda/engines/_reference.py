@@ -258,7 +258,7 @@ def probabilities(weights: Weights, logs: bool = False) -> Array:
         peak = log_beta.max(axis=1, keepdims=True)
         beta = np.exp(log_beta + np.maximum(np.log(1e-6) - peak, 0.0))
     beta[beta < SMALLEST_PROBABILITY] = 0.0
-    beta[~beta.any(axis=1)] = SMALLEST_PROBABILITY  # an unknown word has the same in all topics
+    beta[~beta.any(axis=1)] = SMALLEST_PROBABILITY  # unknown words: equal in all topics
     return beta
 
 
@@ -298,8 +298,8 @@ class TokenDraws:
     of the document's topics; the part with alpha_k after it, in the order of the topics: every
     engine must map the same uniform number to the same topic. A sweep begins with the slots of the
     largest topics first, which is a function of the tokens' topics alone; a topic that comes in
-    takes the first empty slot, or a new one. A token of weight 1 contributes `own` to the
-    probability of its word in its topic.
+    takes the first empty slot, or a new slot. A token of weight 1 contributes `own` to the
+    probability of the word in the topic.
     """
 
     def __init__(self, slots: Slots, alpha: Array, own: Array, key: int) -> None:

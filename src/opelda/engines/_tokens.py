@@ -11,7 +11,7 @@ from scipy import sparse
 from opelda._validation import SMALLEST_COUNT
 from opelda.engines._documents import Documents, Rows, numbered
 
-MOST_TOKENS = 16  # of one count: more tokens cost time for little
+MOST_TOKENS = 16  # per count; more tokens cost time with little gain
 FRACTION_SHIFT = 16
 
 
@@ -64,8 +64,8 @@ class Tokens:
     def token_sizes(self) -> NDArray[np.float32]:
         """Return the weight of each token in its document.
 
-        A fraction is rounded to less than single precision of the document, so that sums over any
-        of its tokens are exact.
+        A fraction is rounded to less than single precision of the document, so that sums of its
+        tokens are exact.
         """
         totals = np.repeat(self.lengths, np.diff(self.first))
         grain = np.exp2(np.ceil(np.log2(np.maximum(totals, 1.0))) - 22)

@@ -72,7 +72,7 @@ class Weights:
         if kept is not None and kept[0] == version:
             return kept[1]
         table = make()
-        # (reading `rows` moves those of a GPU to the host)
+        # (reading `rows` copies GPU weights to the host)
         if version == self.version and (most_bytes == np.inf or self.rows.nbytes <= most_bytes):
             self._derived = version, table
         return table
@@ -183,7 +183,7 @@ class Weights:
         return part[:, None] if part.ndim == 1 else part[:, : self.n_topics]
 
     def become(self, other: "Weights") -> None:
-        """Take over the rows and numbers of other weights."""
+        """Replace the rows and numbers by those of other weights."""
         self._room, self.n_words, self.prior = other._room, other.n_words, other.prior
         self.sums, self.scale, self.prior_weight = other.sums, other.scale, other.prior_weight
         self.touch()

@@ -162,9 +162,9 @@ class FWSettings(KernelSettings):
 
 
 def is_concave(alpha: NDArray[np.float64]) -> bool:
-    """Whether the prior makes f strictly concave, so that f has a maximum.
+    """Return whether the prior makes f strictly concave, so that f has a maximum.
 
-    Otherwise f has none (alpha < 1) or is the likelihood (alpha = 1).
+    Otherwise f has no maximum (alpha < 1) or f is the likelihood (alpha = 1).
     """
     return bool((alpha >= 1).all() and (alpha > 1).any())
 
@@ -280,20 +280,20 @@ class Engine(Protocol):
     the number of threads or the order of calls. Calls that have a body here can be inherited.
     """
 
-    name: str  # engines of one name share handles
+    name: str  # engines with equal names share handles
 
     def documents(self, X: sparse.csr_array) -> Documents:
-        """Take a collection of checked counts."""
+        """Return the handle of a collection of checked counts."""
 
     def resident(self, X: Any) -> Documents | None:
-        """Take unchecked documents of the engine's memory; return None if they must be copied."""
+        """Return the handle of unchecked documents in the engine's memory; None to copy them."""
         return None
 
     def weights(self, host: HostWeights) -> Weights:
-        """Take over weights of another engine, a process or a file."""
+        """Copy weights of another engine, a process or a file."""
 
     def keeps(self, weights: Weights) -> bool:
-        """Whether the engine owns the weights; `weights` copies those of another."""
+        """Return whether the engine owns the weights; `weights` copies other engines' weights."""
         return weights.owner == self.name
 
     def random_weights(self, n_words: int, n_topics: int, prior: Prior, seed: int) -> Weights:
@@ -304,7 +304,7 @@ class Engine(Protocol):
         """
 
     def topics(self, components: NDArray[Any], ids: NDArray[np.int32] | None = None) -> Any:
-        """Take fixed topics (K, V), of every word or of the words `ids`."""
+        """Return the handle of fixed topics (K, V), of every word or of the words `ids`."""
 
     def update(
         self,
@@ -319,10 +319,10 @@ class Engine(Protocol):
     ) -> Updated | None:
         """Infer the mixtures of some documents and update the topics with them.
 
-        Return None, and change nothing, where the documents hold no words.
+        Return None, without any change, if the documents have no words.
         """
         started = perf_counter()
-        # inference takes long and precedes the first change: an interruption changes nothing
+        # inference is slow and precedes the first change, so an interruption changes no weights
         wanted = Wanted(theta=False, certificate=certify, factors=rule.divide)
         found = self._explain(weights, documents, chosen, task, wanted)
         if found is None:
@@ -480,7 +480,7 @@ class Engine(Protocol):
         return np.array(chosen)
 
     def read(self, weights: Weights, words: NDArray[np.int32] | None = None) -> NDArray[Any]:
-        """Return the topics (K, V) of weights, or those of some words; read only."""
+        """Return the topics (K, V) of weights, or the columns of some words; read only."""
         if words is not None:
             check_words(words, weights.n_words)
         topics: NDArray[Any] = self._table(weights, words).rows[:, : weights.n_topics].T

@@ -58,7 +58,7 @@ class CPUEngine(Engine):
     name = "cpu"
 
     def __init__(self, n_threads: int | None = None) -> None:
-        if n_threads is not None:  # counting cores takes as long as a short document
+        if n_threads is not None:  # counting cores costs as much as a short document
             threads(n_threads, "n_threads")
         self._n_threads = n_threads
 

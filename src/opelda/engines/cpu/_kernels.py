@@ -152,7 +152,7 @@ def em_picks(
 ) -> Picks:
     """Return alpha_k / (N + sum alpha) + n_k / (N + sum alpha), the second for topics kept."""
     full = ~rows.empty
-    topics, shares = topics[full], shares[full]  # kernels write nothing for documents without words
+    topics, shares = topics[full], shares[full]  # kernels skip documents without words
     indptr = np.concatenate(([0], np.cumsum(full * topics.shape[1]))).astype(np.int64)
     rest = np.ones(rows.n_docs, np.float32)
     rest[full] = 1 - shares.sum(axis=1, dtype=np.float64)

@@ -33,7 +33,7 @@ class BlockTokens(Tokens):
     units: NDArray[np.int64] | None  # that tokens weigh in counts, likewise
     z: NDArray[np.uint16]  # topics; an interrupted sweep leaves a mixture
     slots: _native.SlotStore  # the topics that each document has
-    given: bool  # whether the tokens began with topics, which the first sweep enters into the slots
+    given: bool  # whether tokens start with topics; the first sweep enters them into the slots
 
     @classmethod
     def laid_out(
@@ -71,7 +71,7 @@ class BlockTokens(Tokens):
         return made
 
     def order(self, n_threads: int) -> NDArray[np.int64]:
-        """Return the numbers of the documents' tokens, one document after the other."""
+        """Return the token numbers in the order of documents."""
         layout = {name: self.layout[name] for name in ORDERED}
         return _native.token_order(**layout, first_token=self.first, n_threads=n_threads)
 

@@ -62,7 +62,7 @@ class TopicTable:
     def under(
         self, start: NDArray[np.float32], used: NDArray[np.int32] | None
     ) -> NDArray[np.float32]:
-        """Return the words' probabilities under a mixture, or those of the words `used` alone."""
+        """Return the probabilities of words under a mixture: all words, or the words `used`."""
         if (start == start[0]).all():
             return self.mean
         some: Any = slice(None)

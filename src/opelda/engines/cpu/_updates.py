@@ -41,7 +41,7 @@ def transposed(rows: Rows, n_words: int, n_threads: int) -> Transposed:
 
 @dataclass
 class Explained:
-    """A batch, its mixtures and the topics of its words."""
+    """A batch with mixtures and the topics of words."""
 
     batch: Transposed
     table: TopicTable
@@ -96,7 +96,7 @@ class Explained:
             weights = picks.shares * np.repeat(tokens, np.diff(picks.indptr))
             total = np.bincount(picks.topics, weights, self.table.n_topics)
             return total + picks.start.astype(np.float64) * float((picks.rest * tokens).sum())
-        full = tokens > 0  # kernels write nothing for empty documents
+        full = tokens > 0  # kernels skip empty documents
         theta = np.asarray(self.solution.theta)[full].astype(np.float64)
         found: NDArray[np.float64] = (theta * tokens[full, None]).sum(axis=0)
         return found

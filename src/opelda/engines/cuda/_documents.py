@@ -1,4 +1,4 @@
-"""Documents on a GPU: whole collections, blocks of them, or CuPy's matrices in place."""
+"""Documents on a GPU: whole collections, blocks of documents, or CuPy matrices in place."""
 
 from bisect import bisect_left
 from collections.abc import Sequence
@@ -87,14 +87,14 @@ class CudaRows:
 
 
 def has_room(device: Device, n_bytes: float, most_free: float = 1 / 3) -> bool:
-    """Whether so many bytes can stay on the GPU, within a part of its free memory."""
+    """Return whether n_bytes can stay on the GPU, within a share of its free memory."""
     if AT_ONCE is not None:
         return n_bytes <= AT_ONCE
     return n_bytes <= BLOCK or n_bytes <= most_free * device.free()
 
 
 def cut(before: NDArray[np.int64]) -> list[tuple[int, int]]:
-    """Divide documents, by the bytes before each and in all, into blocks: first and last."""
+    """Divide documents into blocks by their cumulative bytes; return (first, last) pairs."""
     most, first, found = BLOCK if AT_ONCE is None else AT_ONCE, 0, []
     while first < len(before) - 1:
         last = int(np.searchsorted(before, before[first] + most, "right")) - 1

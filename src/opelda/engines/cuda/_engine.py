@@ -181,7 +181,7 @@ class CudaEngine(Engine):
                 found = self._solve(table, block[1], task, wanted)
                 if theta is None or found.theta is None:
                     return found
-                # (a copy of all mixtures in the end would take one more wait)
+                # (one final copy of all mixtures would need another synchronisation)
                 here = isinstance(theta, np.ndarray)
                 theta[block[0]] = found.theta if here else self.device.array(found.theta)
                 return replace(found, theta=None)

@@ -119,7 +119,7 @@ def solve(
 ) -> CudaMixtures:
     """Infer mixtures; dense too where they are wanted so, or by a method that makes no others."""
     is_dense = theta or isinstance(settings, s.VBSettings | s.CVB0Settings)
-    # (kernels write nothing for documents without words)
+    # (kernels skip documents without words)
     dense = table.device.cp.zeros((rows.n_docs, table.n_topics), np.float32) if is_dense else None
     call = Call(table, rows, alpha, dense, factors)
     found: CudaMixtures = KERNELS[type(settings)](call, settings)
