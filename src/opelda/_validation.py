@@ -74,8 +74,8 @@ def seed(random_state: Any, name: str = "random_state") -> int:
 def threads(n_jobs: Any, name: str = "n_jobs") -> int:
     """Return a number of threads: the one rule for every ``n_jobs``.
 
-    None means every core that this process may use, but one in a worker of joblib, multiprocessing
-    or Spark, whose siblings have the other cores. -1 means every core, -2 all but one, and so on.
+    None means every core available to this process, but one core in a worker of joblib,
+    multiprocessing or Spark. -1 means every core, -2 every core but one, and so on.
     """
     if n_jobs is None:
         return 1 if _in_worker() else _cores()

@@ -1,9 +1,9 @@
 """The errors that opelda raises.
 
 OpeldaError
-├── InputError (also a ValueError)     data or a parameter the caller gave cannot be used
+├── InputError (also a ValueError)     invalid data or an invalid parameter
 ├── ModelFileError (also a ValueError) a model file cannot be read or written
-└── EngineError (also a RuntimeError)  an engine cannot do what was asked on this machine
+└── EngineError (also a RuntimeError)  an engine or a method is unavailable
 """
 
 import sys
@@ -29,7 +29,7 @@ class OpeldaError(Exception):
 
 
 class InputError(OpeldaError, ValueError):
-    """Data or a parameter cannot be used; the message says which, where, and what to do.
+    """Invalid data or an invalid parameter; the message states which, where, and what to do.
 
     Parameters
     ----------
@@ -45,8 +45,8 @@ class InputError(OpeldaError, ValueError):
     --------
     >>> print(InputError("must be positive, got 0.", "min_df"))
     min_df must be positive, got 0.
-    >>> print(InputError("a.csv is not UTF-8; give {encoding}.", encoding="latin-1"))
-    a.csv is not UTF-8; give encoding='latin-1'.
+    >>> print(InputError("a.csv is not UTF-8; pass {encoding}.", encoding="latin-1"))
+    a.csv is not UTF-8; pass encoding='latin-1'.
     """
 
     def __init__(self, message: str, parameter: str | None = None, **advice: Any) -> None:
@@ -71,7 +71,7 @@ def _python_name(parameter: str, value: Any) -> str:
 
 
 class ModelFileError(OpeldaError, ValueError):
-    """A model file cannot be read or written; the message says which and why.
+    """A model file cannot be read or written; the message states which file and why.
 
     Examples
     --------
@@ -85,7 +85,7 @@ class ModelFileError(OpeldaError, ValueError):
 
 
 class EngineError(OpeldaError, RuntimeError):
-    """An engine is missing something it needs, or does not offer the method asked for.
+    """An engine lacks a dependency, or does not support the requested method.
 
     Examples
     --------
@@ -95,7 +95,7 @@ class EngineError(OpeldaError, RuntimeError):
 
 
 class DataWarning(UserWarning):
-    """Some documents or columns are not used, or their meaning was guessed."""
+    """Some documents or columns are ignored, or their meaning was guessed."""
 
 
 def warn(message: str, category: type[Warning]) -> None:

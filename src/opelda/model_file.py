@@ -53,7 +53,7 @@ def save(model: Any, path: str | PathLike[str], *, documents: bool = True) -> No
 
 
 def load(path: str | PathLike[str], *, split: Any = None) -> Any:
-    """Read a model that `save` or a checkpoint wrote, of this version or an earlier one.
+    """Read a model that `save` or a checkpoint wrote, of this or an earlier version.
 
     Loading runs no code of the file and validates all values; `ModelFileError` names errors.
 

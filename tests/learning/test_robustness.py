@@ -287,7 +287,7 @@ def test_inconsistent_model_is_not_saved(tmp_path):
         ({"engine": CPUEngine}, "engine must be a name or an engine"),
         ({"engine": OnlineOPE(2)}, "engine must be a name or an engine"),
         ({"engine": None}, "engine must be a name or an engine"),
-        ({"engine": "abacus"}, "no engine 'abacus'"),
+        ({"engine": "abacus"}, "Unknown engine 'abacus'"),
     ],
 )
 def test_bad_engines_are_rejected(options, message):

@@ -184,7 +184,7 @@ def test_seed_words_without_occurrences_are_named(made):
         ({"tea": []}, "no words for 'tea'"),
         ({"tea": [None]}, "has the invalid word None for 'tea'"),
         ({" ": ["tea"]}, "an empty or duplicate topic name"),
-        ({"a": ["x"], "a ": ["y"]}, "an empty or duplicate topic name of its own"),
+        ({"a": ["x"], "a ": ["y"]}, "an empty or duplicate topic name"),
         ({"a\nb": ["x"]}, "cannot be printed on one line"),
         ({str(k): [k] for k in range(10)}, "has 10 topics, but the model has only 9"),
         ({"tea": ["green"]}, "these counts have no vocabulary"),

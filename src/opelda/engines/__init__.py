@@ -41,11 +41,11 @@ def get_engine(
     Parameters
     ----------
     engine : {"cpu", "cuda", "auto", "reference"} or Engine
-        "cpu": native kernels on this machine's processor; "cuda": an NVIDIA GPU, with CuPy
-        ("cuda:1" is the second); "auto": a GPU where there is one and the work is large enough,
-        else the processor; "reference": plain NumPy in double precision, slow, the tests' oracle.
+        "cpu": native kernels on the CPU; "cuda": an NVIDIA GPU through CuPy ("cuda:1" is the second
+        GPU); "auto": a GPU if one is present and the work is large enough, else the CPU;
+        "reference": plain NumPy in double precision, slow, the oracle of the tests.
     n_jobs : int or None
-        Threads of an engine that is given by name.
+        Number of threads of an engine selected by name.
     work : float
         The known amount of work: entries of the documents times sweeps.
     weights : Weights or None

@@ -297,7 +297,7 @@ class Engine(Protocol):
         return weights.owner == self.name
 
     def random_weights(self, n_words: int, n_topics: int, prior: Prior, seed: int) -> Weights:
-        """Make weights of mean 1 and deviation 0.1, each of its word, topic and seed alone.
+        """Draw weights of mean 1 and deviation 0.1, each a function of word, topic and seed.
 
         That is just enough to tell the topics apart: from wider ones VB, for which small weights
         count exponentially less, would keep every word where the start put it.

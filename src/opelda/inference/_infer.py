@@ -135,7 +135,7 @@ def infer(
     ----------
     X : array or sparse matrix (D, V)
         Word counts up to 1e13; fractions are allowed. An empty document gets the prior's mean and
-        a gap of 0. Words that no topic gives any probability are left out of the document.
+        a gap of 0. Words with probability zero in every topic are ignored.
     topics : array (K, V), Topics or fitted model
         Each row a distribution over the words. For many calls make a `Topics` once.
     doc_topic_prior : number, vector (K,) or None
@@ -154,7 +154,8 @@ def infer(
     random_state : int, RandomState, Generator or None
         Same seed, same mixtures: they depend only on the seed, the document and the topics.
     n_jobs : int or None
-        Threads: None is every core, but one inside a worker of joblib's. No result depends on it.
+        Number of threads; None means every core, but one core inside a joblib worker. Results do
+        not depend on the number of threads.
     engine : str or Engine
         ``"cpu"``, ``"cuda"`` (a GPU, docs/gpu.md), ``"auto"``, ``"reference"`` (slow
         double-precision NumPy), or an engine made with its resources.

@@ -22,7 +22,7 @@ from opelda.inference._method import (
 class FW(Method):
     """Frank-Wolfe: maximise the log-likelihood sum_j d_j log x_j, one topic at a time.
 
-    The walk starts at the topic that explains the document best alone. Each step goes towards the
+    The walk starts at the single topic with the highest likelihood. Each step goes towards the
     topic with the steepest slope (the lowest index among equals). The prior plays no part. At most
     n_iter + 1 topics have a share, all others exactly zero. Than & Ho (ECML PKDD 2012; 2015);
     Clarkson (2010).

@@ -48,9 +48,9 @@ class OPE(Method):
         "literal" is Algorithm 1 as printed, for comparison: its first step lands on a vertex and,
         for alpha < 1, the walk stays there.
     coins : {"document", "shared", "balanced"}
-        One of 1,024 sequences of picks (2**21 / n_iter for n_iter > 2,048), chosen by the
-        document's content; one sequence for all documents; or one for all in which each pair of
-        picks holds one of each.
+        "document": one of 1,024 sequences of picks (2**21 / n_iter for n_iter > 2,048), selected by
+        the content of the document; "shared": one sequence for all documents; "balanced": one
+        shared sequence in which each pair of picks has both terms.
     p : float
         Probability of picking the likelihood, for "bope", "g-ope" and "newope".
     nu : float

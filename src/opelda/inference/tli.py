@@ -14,7 +14,7 @@ from opelda.inference._method import Document, Method, Vector, between, count, d
 
 
 class TLIWarning(UserWarning):
-    """TLI kept all topics of some documents, whose conditions failed."""
+    """TLI kept all topics of some documents, because its conditions failed."""
 
 
 class LinearInverse(NamedTuple):
@@ -79,7 +79,7 @@ class TLI(Method):
         return Solution(theta, n_iter)
 
     def reference(self, document: Document, seed: int) -> tuple[Vector, int]:
-        """Return the mixture of a document that holds every word of the vocabulary."""
+        """Return the mixture of a document with every word of the vocabulary."""
         inverse = linear_inverse(document.beta, self.delta)
         theta, n_done, failed = self._infer(document, inverse)
         _warn(int(failed), 1, inverse, self.delta)

@@ -150,7 +150,7 @@ class Sweeps:
 def too_small() -> InputError:
     """Return the error for counts that round to 0."""
     return InputError(
-        "has mostly counts below 2**-17, which are rounded to 0; multiply all counts by a "
+        "has counts mostly below 2**-17, which are rounded to 0; multiply all counts by a "
         "constant, so that most are at least 1.",
         "X",
     )

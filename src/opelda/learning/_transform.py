@@ -68,8 +68,8 @@ class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which 
     def topic_stability_(self) -> NDArray[np.float64] | None:
         """Stability of each topic (K,) over several runs of `fit`, from 0 to 1.
 
-        The mean Jaccard similarity of its twenty top words and those of the matching topic in each
-        other run. None with ``n_runs=1``, for streams and after `partial_fit`.
+        The mean Jaccard similarity between the 20 top words of a topic and of the matching topic in
+        each other run. None with ``n_runs=1``, for streams and after `partial_fit`.
         """
         return self._learned().stability
 
@@ -97,7 +97,7 @@ class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which 
 
     @property
     def n_unknown_tokens_(self) -> float:
-        """Tokens of streams whose words have no column."""
+        """The number of stream tokens whose words have no column."""
         return self._learned().n_unknown_tokens
 
     @property
@@ -128,7 +128,7 @@ class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which 
         Parameters
         ----------
         X : array or sparse matrix (D, V), Corpus, or documents
-            As for `fit`. Texts need a model with a vocabulary, whose tokenizer cuts them.
+            As for `fit`. Texts need a model with a vocabulary; its tokenizer splits texts.
 
         Returns
         -------

@@ -50,7 +50,7 @@ class BatchReport:
     n_words, n_words_added, n_words_dropped : int
         Words in the vocabulary; words added and dropped while learning.
     n_unknown_tokens : float
-        Tokens whose words are not in the vocabulary.
+        The number of tokens whose words are not in the vocabulary.
     n_sweeps : int
         Number of closing sweeps among the passes.
     recent_docs_per_second : float

@@ -126,7 +126,7 @@ class TopicModel(Learner):
     n_features_in_ : int
         V.
     n_unknown_tokens_ : float
-        Tokens of streams whose words have no column.
+        The number of stream tokens whose words have no column.
 
     Examples
     --------

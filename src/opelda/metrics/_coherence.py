@@ -30,8 +30,8 @@ def coherence(
 ) -> NDArray[np.float64]:
     """Return each topic's coherence: how often its top words occur in the same documents.
 
-    With p the share of documents that hold a word, or two, and e = 1e-12 (docs/metrics.md has the
-    differences from gensim):
+    With p the share of documents that contain a word, or two words, and e = 1e-12
+    (docs/metrics.md has the differences from gensim):
 
     ``"npmi"``
         Mean over pairs of log(p_ij / (p_i p_j)) / -log p_ij, from -1 (never together) to 1.

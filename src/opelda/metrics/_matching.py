@@ -38,7 +38,7 @@ def match_topics(
     order : int array (K,)
         ``b[order]`` are the topics of b in the order of a's; -1 where b has too few.
     similarity : float64 array (K,)
-        Of each pair; 0 for a topic of a without one.
+        The similarity of each pair; 0 for a topic of `a` without a pair.
 
     Examples
     --------

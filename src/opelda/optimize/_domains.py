@@ -78,7 +78,7 @@ class Simplex(Domain):
 
 
 class Box(Domain):
-    """The box {x : lower <= x <= upper}; one of the two bounds may be a number.
+    """The box {x : lower <= x <= upper}; one bound may be a number.
 
     Examples
     --------

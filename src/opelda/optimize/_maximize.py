@@ -24,8 +24,8 @@ class MaximizeResult:
     Attributes
     ----------
     x : ndarray of shape (n,)
-        The last iterate, the recorded one of largest f (``keep="best"``), or that of smallest gap
-        (`max_gap`).
+        The last iterate, the recorded iterate with the largest f (``keep="best"``), or the iterate
+        with the smallest gap (`max_gap`).
     f, g1, g2 : float
         The objective and its two terms at `x`.
     gap : float
@@ -94,7 +94,7 @@ def maximize(
     coins : {"random", "balanced"}, default="random"
         Terms are picked independently; or each once, in random order, in every pair of picks.
     keep : {"last", "best"}, default="last"
-        Return the last iterate, or the recorded one of largest f.
+        Return the last iterate, or the recorded iterate with the largest f.
     history_every : int, default=10
         Record f and the gap at the start, at multiples of this, at the last iteration and in steps
         that finish a run. A record costs both values and one oracle call.

@@ -1,4 +1,4 @@
-"""Topics on Spark: MLlib's `LDA` by another import line, the same topics as on one machine.
+"""Topics on Spark: a replacement of MLlib's `LDA`, with the same topics as on one machine.
 
 It takes pyspark 4.1 or later: ``pip install 'opelda[spark]'``; docs/howto/spark.md shows how.
 """

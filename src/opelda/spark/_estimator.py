@@ -25,8 +25,8 @@ class LDA(Estimator, LDAParams, DefaultParamsReadable, DefaultParamsWritable):  
 
     Parameters have the names of `pyspark.ml.clustering.LDA`; docs/spark.md compares them. The
     preset decides parameters that are not set. The driver learns topics from a sample of documents
-    chosen by content; then closing sweeps cover all partitions. The topics are the same bytes for
-    any partitioning, order of rows or repeated tasks, and those of `TopicModel` without a sample.
+    chosen by content; then closing sweeps cover all partitions. The topics are bit-identical for
+    any partitioning, row order or repeated tasks. Without a sample they equal `TopicModel`'s.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class LDA(Estimator, LDAParams, DefaultParamsReadable, DefaultParamsWritable):  
     subsamplingRate : float
         The share of the sample in a mini-batch.
     sampleSize, localDocs : int
-        Documents of the sample; the most that the driver learns from alone. Both are 400,000.
+        Documents of the sample; the maximum that the driver learns alone. Both are 400,000.
     inference, maxLoss, transformMethod, verbose
         As for `TopicModel`.
     checkpointInterval : int

@@ -44,9 +44,9 @@ def learn(
 ) -> Any:
     """Learn topics from a stream; a query that ended or was killed resumes.
 
-    The driver learns a micro-batch in mini-batches, in an order that its documents decide, and
-    commits the model and the micro-batch's number in one file in one step; a micro-batch that Spark
-    repeats is skipped. The topics are the same bytes however often the query is killed, if
+    The driver learns a micro-batch in mini-batches, in an order set by the documents, and commits
+    the model and the number of the micro-batch atomically in one file. A micro-batch that Spark
+    repeats is skipped. The topics are bit-identical however often the query is killed, if
     micro-batches are the same.
 
     Parameters
@@ -55,14 +55,14 @@ def learn(
     path : path
         A folder on the driver's file system, for `opelda.load` and `opelda.follow` at any moment.
     k : int
-        Topics.
+        The number of topics.
     featuresCol, textCol : str
         The column of vectors, or that of texts.
     vocabulary : Vocabulary, optional
-        As for `TopicModel.fit_stream`: by default one that grows to 100,000 words of texts.
+        As for `TopicModel.fit_stream`; the default grows to 100,000 words of texts.
     seed : int, optional
     spread : bool
-        Let executors sum statistics, in one update a micro-batch: the paper's streaming rule over
+        Let executors sum statistics, in one update per micro-batch: the paper's streaming rule over
         partitions. It takes vectors, or a vocabulary that does not grow (docs/spark.md).
     checkpointLocation : str, optional
         Spark's checkpoint; by default the folder ``spark`` in `path`.

@@ -47,7 +47,7 @@ class CPUEngine(Engine):
     Parameters
     ----------
     n_threads : int or None
-        As ``n_jobs`` everywhere: None is every core, but one inside a worker.
+        As `n_jobs` elsewhere: None means every core, but one core inside a worker.
 
     Examples
     --------

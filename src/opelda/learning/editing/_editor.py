@@ -38,13 +38,13 @@ class EditsTopics(ReadsTopics):
     def merge_topics(self, groups: Iterable[Sequence[int]] | Sequence[int]) -> dict[int, int]:
         """Merge topics: weights and alphas add up, the larger eta counts.
 
-        The merged topic has the lowest number, and the label of the heaviest topic that has one;
-        later topics move up.
+        The merged topic gets the lowest number and the label of the heaviest labelled topic; later
+        topics move up.
 
         Parameters
         ----------
         groups : list of lists of int
-            The numbers of the topics to merge, at least two in each list; or one such list.
+            The numbers of the topics to merge, at least two per list; a single list is accepted.
 
         Returns
         -------
@@ -76,13 +76,13 @@ class EditsTopics(ReadsTopics):
     def remove_topics(self, topics: Iterable[int]) -> dict[int, int]:
         """Remove topics and their weights; the topics after them move up.
 
-        In a stream learned by sweeps, their tokens of the last documents go to the topics that are
-        likeliest by the rest of the document.
+        In a stream learned by sweeps, the tokens of the removed topics in recent documents are
+        reassigned to the most likely topics given the other tokens of the document.
 
         Parameters
         ----------
         topics : list of int
-            At least one topic must stay.
+            The numbers of the topics to remove; at least one topic must remain.
 
         Returns
         -------
@@ -109,26 +109,26 @@ class EditsTopics(ReadsTopics):
 
     @edits
     def split_topic(self, topic: int, documents: Any = None, *, into: int = 2) -> list[int]:
-        """Split a topic by the words that go together in documents.
+        """Split a topic by the words that occur together in documents.
 
         A small `TopicModel` learns from the topic's expected tokens, and each word's weight is
-        divided as its tokens are: merging the parts gives the topic back. Other topics keep their
+        divided as its tokens are: merging the parts restores the topic. Other topics keep their
         numbers; the topic's label is lost.
 
         Parameters
         ----------
         topic : int
         documents : as for `transform`, optional
-            Hundreds that hold the topic. By default the last documents of a stream learned by
-            sweeps.
+            Documents, best hundreds, that contain the topic. The default is the last documents of a
+            stream learned by sweeps.
         into : int
             The number of parts.
 
         Returns
         -------
         list of int
-            The numbers of the parts, the heaviest first: the topic's own, and new ones after all
-            others.
+            The numbers of the parts, heaviest first: the number of the topic, then new numbers
+            after all others.
 
         Examples
         --------

@@ -42,7 +42,7 @@ class Event:
         fading), `rho` (changed), `documents` with the word or the theme and their `share` since
         (new words, new topic), `score_before` and `score` in nats a token (prediction).
     words : tuple of str
-        The topic's words, those by which it changed, or the new ones.
+        The words of the topic, the words that changed, or the new words.
     time : float or None
         Seconds since 1970; None if unknown.
 

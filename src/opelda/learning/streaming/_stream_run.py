@@ -71,7 +71,7 @@ class LearnsStreams(ShowsTopics):
         every : int or str
             Updates between two checkpoints, or a time such as "30s", "5m" or "1h". Writing takes a
             tenth of the time at most. A time is also the timeout of a mini-batch of a pipe, a
-            followed file or folder, or an iterable that gives `opelda.corpus.NOTHING`.
+            followed file or folder, or an iterable that yields `opelda.corpus.NOTHING`.
 
         Returns
         -------
