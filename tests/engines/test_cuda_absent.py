@@ -100,7 +100,7 @@ def test_unknown_gpu_number_is_rejected(monkeypatch):
 
 @cases("name", ["cuda:", "cuda:x", "cuda:-1", "cuda1"])
 def test_bad_gpu_names_are_rejected(name):
-    with pytest.raises(EngineError, match=f"no engine '{name}'"):
+    with pytest.raises(EngineError, match=f"Unknown engine '{name}'"):
         get_engine(name)
 
 
