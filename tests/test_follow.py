@@ -44,7 +44,7 @@ def test_checkpoint_folder_loads_like_its_file():
     whole, file = opelda.load("live"), opelda.load(os.path.join("live", FILE))
     assert checksums([whole]) == checksums([file]) == checksums([made])
     os.mkdir("empty")
-    with pytest.raises(ModelFileError, match=r"^empty is a folder without a checkpoint; give"):
+    with pytest.raises(ModelFileError, match=r"^empty is a folder without a checkpoint; pass"):
         opelda.load("empty")
 
 

@@ -88,7 +88,7 @@ Traceback (most recent call last):
             "Total size of serialized results of 4 tasks (1030.8 MiB) is bigger than "
             "spark.driver.maxResultSize 1024.0 MiB.",
             EngineError,
-            "a smaller sampleSize and localDocs",
+            "decrease sampleSize and localDocs",
         ),
         (
             "[CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND] Checkpoint block rdd_9_1 not found!",

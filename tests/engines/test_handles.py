@@ -34,7 +34,7 @@ def test_engine_names_resolve(engine):
 
 
 def test_missing_engine_is_reported():
-    with pytest.raises(EngineError, match="Unknown engine 'abacus'; choose 'cpu', 'cuda', 'auto' or"):
+    with pytest.raises(EngineError, match="Unknown engine 'abacus'; choose 'cpu', 'cuda', 'auto'"):
         get_engine("abacus")
     with pytest.raises(InputError, match="engine must be a name or an engine"):
         get_engine(3)

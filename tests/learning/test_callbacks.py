@@ -109,7 +109,9 @@ def test_bad_callbacks_are_rejected(capsys):
         InputError, match=r"callbacks\[1\] must accept one argument, a report, got <class"
     ):
         Listeners([History(), EarlyStopping])
-    with pytest.raises(InputError, match=r"callbacks\[0\] cannot be called with a report: 'a'"):
+    with pytest.raises(
+        InputError, match=r"callbacks\[0\] must accept one argument, a report, got 'a'"
+    ):
         Listeners("abc")
     with pytest.raises(InputError, match="callbacks must be"):
         Listeners(3)

@@ -44,7 +44,7 @@ def test_invalid_columns_are_rejected(spark):
             {"featuresCol": "f"},
             frame,
         ),
-        ("textCol is 't', but the table has", {"textCol": "t"}, frame),
+        ("textCol is 't', a missing column", {"textCol": "t"}, frame),
         ("featuresCol is 'features', a column of array<double>; give vectors", {}, other),
         ("textCol is 'features', a column of array<double>; give", {"textCol": "features"}, other),
     ):
@@ -72,7 +72,7 @@ def test_invalid_vectors_are_rejected(spark):
 
 def test_invalid_texts_are_rejected(spark):
     nothing = spark.createDataFrame([(None,)], "text string")
-    refused("The column text holds no texts", lambda: LDA(textCol="text").fit(nothing))
+    refused("The column text has no texts", lambda: LDA(textCol="text").fit(nothing))
 
 
 def test_invalid_parameters_are_rejected(spark):
@@ -90,7 +90,7 @@ def test_invalid_models_are_rejected(spark, model):
     frame = vectors(spark, DenseVector([1.0, 2.0]))
     ours = LDAModel(model)
     refused(
-        "has 3 words, but the model was learned from vectors of 200 entries",
+        "has 3 words, but the model was fitted to vectors of 200 entries",
         lambda: ours.setVocabulary(["a", "b", "c"]),
     )
     refused("has no topics; fit an LDA, or load one", lambda: LDAModel().transform(frame))
@@ -101,20 +101,18 @@ def test_invalid_models_are_rejected(spark, model):
         "has no vocabulary to count texts with",
         lambda: LDAModel(model).setTextCol("text").transform(texts),
     )
-    refused(
-        "scoreCol is 'score', which the table does not have", lambda: LDAEvaluator().evaluate(frame)
-    )
+    refused("scoreCol is 'score', a missing column", lambda: LDAEvaluator().evaluate(frame))
     empty = vectors(spark, SparseVector(200, {}))
     refused("no document with at least two tokens", lambda: LDAModel(model).logPerplexity(empty))
 
 
 def test_invalid_streams_are_rejected(spark, tmp_path):
     frame = vectors(spark, DenseVector([1.0, 2.0]))
-    refused("is not a stream; learn from it by LDA", lambda: learn(frame, tmp_path))
+    refused("is not a stream; fit an LDA to it", lambda: learn(frame, tmp_path))
     stream = spark.readStream.text(str(tmp_path))
-    refused("featuresCol is 'features', but the table has", lambda: learn(stream, tmp_path / "m"))
+    refused("featuresCol is 'features', a missing column", lambda: learn(stream, tmp_path / "m"))
     refused(
-        "spread takes a vocabulary that does not grow",
+        "spread needs a fixed vocabulary",
         lambda: learn(stream, tmp_path / "m", textCol="value", spread=True),
     )
     refused("preset", lambda: learn(stream, tmp_path / "m", textCol="value", preset="bad"))
@@ -133,8 +131,8 @@ def test_missing_java_is_one_error(tmp_path, monkeypatch):
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     refused("JAVA_HOME, .*, has no bin/java: install Java 17 or later", check_java, EngineError)
     for home, version, match in (
-        ("old", 'version "11.0.2" 2019-01-15', "is Java 11, too old for Spark: install Java 17"),
-        ("older", 'version "1.8.0_292"', "is Java 8, too old for Spark: install Java 17"),
+        ("old", 'version "11.0.2" 2019-01-15', "is Java 11, too old for Spark; install Java 17"),
+        ("older", 'version "1.8.0_292"', "is Java 8, too old for Spark; install Java 17"),
     ):
         java(tmp_path / home, version)
         monkeypatch.setenv("JAVA_HOME", str(tmp_path / home))

@@ -70,7 +70,7 @@ def test_new_files_are_learned_once(spark, tmp_path):
     same(opelda.load(tmp_path / "model"), by_hand(parts))
     # positions of another query belong to other documents
     shutil.rmtree(tmp_path / "model" / "spark")
-    with pytest.raises(Exception, match="was learned by another query, whose positions are not in"):
+    with pytest.raises(Exception, match="belongs to another query, whose positions are not in"):
         run(spark, tmp_path / "source", tmp_path / "model")
     assert (tmp_path / "model" / FILE).read_bytes() == whole
 
@@ -108,7 +108,7 @@ def test_repeated_and_empty_batches_are_skipped(spark, tmp_path, spread):
     other(nothing, 4)
     other(second, 5)
     assert seen() == 120
-    with pytest.raises(InputError, match="was changed by another run while this one learned"):
+    with pytest.raises(InputError, match="was changed by another run during learning"):
         one(second, 6)
     assert seen() == 120
 
