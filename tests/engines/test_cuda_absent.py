@@ -143,8 +143,8 @@ def test_auto_chooses_the_cpu_and_logs_once(monkeypatch, caplog):
             assert type(get_engine("auto", 2)) is CPUEngine  # small collections log nothing
             assert type(get_engine("auto", 2, LEAST_WORK)) is CPUEngine
     assert [record.message for record in caplog.records] == [
-        "engine='auto' selects the CPU. The engine 'cuda' needs CuPy, which cannot be imported "
-        "here; install it with pip install 'opelda[cuda]', or use the engine 'cpu'."
+        "engine='auto' selects the CPU. The engine 'cuda' needs CuPy, which cannot be imported; "
+        "run pip install 'opelda[cuda]', or use the engine 'cpu'."
     ]
 
 
