@@ -20,7 +20,7 @@ def test_checkpoint_of_another_stream_is_rejected(make, tmp_path):
     model = TopicModel(2, random_state=0)
     model.fit_stream(make(["tea cup"] * 9), checkpoint=tmp_path)
     with Checkpoint(tmp_path, (), Every("every", 1)) as saved:
-        with pytest.raises(InputError, match=r"^\S+ holds a checkpoint of another .* path\.$"):
+        with pytest.raises(InputError, match=r"^\S+ has a checkpoint of another .* path\.$"):
             last_batch(saved.resume(model), tmp_path)
         saved.commit(model, {"batch": 7})
         assert last_batch(saved.resume(model), tmp_path) == 7

@@ -62,7 +62,7 @@ class Curve:
         check_arrays(arrays, wanted, "learning curve")
         documents, scores = arrays["documents"], arrays["scores"]
         if documents[0] < 0 or (np.diff(documents) < 0).any():
-            raise ValueError("its learning curve is out of order")
+            raise ValueError("its learning curve is not sorted")
         points = zip(documents.tolist(), scores.tolist(), strict=True)
         return cls(empty.of, empty.n, tuple(points))
 

@@ -65,7 +65,7 @@ def check_arrays(
         ):
             raise ValueError(f"its {what}: array {name!r} is missing or of another type")
         if not np.isfinite(array).all():
-            raise ValueError(f"its {what}: array {name!r} holds values that are not finite")
+            raise ValueError(f"its {what}: array {name!r} has NaN or infinite values")
 
 
 COHERENCE = per_topic(-1.0)

@@ -64,10 +64,10 @@ class TopicModel(Learner):
         `OnlineOPE`.
     inference : str, Method or None
         A method of `opelda.inference`, or its name. None: ``OPE(n_iter=20)``; preset "paper": 50
-        iterations; rule "scvb0": ``CVB0(burn_in=1, n_samples=1)``. The rule "sgrld" takes none.
+        iterations; rule "scvb0": ``CVB0(burn_in=1, n_samples=1)``. The rule "sgrld" uses no method.
     learning : {"ml", "online", "streaming", "scvb0", "sgrld"}, rule or None
         The update rule (docs/learning.md). Rule objects of `opelda.learning` have step sizes and a
-        start: ``Online(decay=0.7, offset=64)``. Model files cannot store a rule of your own
+        start: ``Online(decay=0.7, offset=64)``. Model files cannot store custom rules
         (docs/contributing-a-method.md). None: "online", with decay .6, offset 10 and a start from
         documents; preset "paper": .9, 1, random.
     doc_topic_prior : number, vector (K,) or None
@@ -109,8 +109,8 @@ class TopicModel(Learner):
         "cpu", "cuda" (a GPU, docs/gpu.md), "auto" (the GPU where it is faster), "reference" (slow,
         plain NumPy), or an engine object.
     n_jobs : int or None
-        Threads; None is every core, but 1 inside a worker of joblib and similar libraries. Results
-        do not depend on it.
+        Number of threads; None means every core, but one core inside a worker of joblib and similar
+        libraries. Results do not depend on the number of threads.
     random_state : int, RandomState, Generator or None
     verbose : int
         0: silent. 1: a progress bar, or lines in the log without a terminal. 2: a line per update.

@@ -33,7 +33,7 @@ def last_batch(position: Any, folder: Path) -> int:
         case {"batch": int(number)}:
             return number
     raise InputError(
-        f"{folder} holds a checkpoint of another stream, not of opelda.spark.learn; choose another "
+        f"{folder} has a checkpoint of another stream, not of opelda.spark.learn; choose another "
         "path."
     )
 

@@ -231,7 +231,7 @@ class ModelReader(MLReader):  # type: ignore[misc]  # untyped
         spark = self.sparkSession
         metadata = DefaultParamsReader.loadMetadata(path, spark)
         if not metadata["class"].startswith("opelda."):
-            raise InputError(f"{path} holds a {metadata['class']}, not a model of opelda.spark.")
+            raise InputError(f"{path} contains a {metadata['class']}, not a model of opelda.spark.")
         rows = spark.read.parquet(f"{path}/model").toArrow().sort_by("at")
         with TemporaryDirectory() as folder:
             file = Path(folder, "model")

@@ -159,7 +159,7 @@ def _from_arrays(arrays: Arrays, _: Header, shape: tuple[int, int]) -> dict[int,
         raise ValueError("its labels lack topic numbers")
     labels = changed_labels({}, dict(zip(topics.tolist(), texts, strict=True)), shape[1])
     if list(labels) != topics.tolist() or list(labels.values()) != texts:
-        raise ValueError("its labels are out of order or blank")
+        raise ValueError("its labels are unsorted or blank")
     return labels
 
 

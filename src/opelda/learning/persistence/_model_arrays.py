@@ -181,7 +181,7 @@ def loaded(stored: StoredModel) -> Any:
         values = stored.header.get("parameters")
         values = as_today(values, known) if isinstance(values, dict) else {}
         if set(values) != set(known) - set(NOT_SAVED):
-            raise ValueError(f"its parameters are not those of {cls.__name__}")
+            raise ValueError(f"its parameters do not match {cls.__name__}")
         model = cls(**{name: _as_given(stored, name, value) for name, value in values.items()})
     restore(model, stored)
     return model
@@ -261,7 +261,7 @@ def _object(stored: StoredModel, value: Header, kind: str, classes: dict[str, An
     renamed = {"coins" if name == "picks" else name: each for name, each in parameters.items()}
     values = as_today(renamed, ())
     if values.keys() != vars(cls()).keys():
-        raise ValueError(f"its parameters of the {kind} are not those of {cls.__name__}")
+        raise ValueError(f"its parameters of the {kind} do not match {cls.__name__}")
     return cls(**{name: _as_given(stored, name, part) for name, part in values.items()})
 
 

@@ -88,10 +88,10 @@ class Event:
     def from_saved(cls, said: Any, n_topics: int) -> "Event":
         """Make an event of JSON; raise `ValueError` for invalid values."""
         if not isinstance(said, dict) or said.get("kind") not in tuple(SENTENCES):
-            raise ValueError("it holds an event of an unknown kind")
+            raise ValueError("it has an event of an unknown kind")
         words, numbers, topic = said.get("words"), said.get("numbers"), said.get("topic")
         if not isinstance(words, list) or not isinstance(numbers, dict) or len(words) > 20:
-            raise ValueError("it holds an event without words or numbers")
+            raise ValueError("it has an event without words or numbers")
         return cls(
             said["kind"],
             whole("document", said.get("document"), 0, 2**62),

@@ -382,7 +382,7 @@ class Watch:
         points: Any = {name: arrays[f"points.{name}"] for name in made.points.to_arrays()}
         for columns, least in ((young[0], 0), (points["words"], -1)):
             if columns.size and (columns.min() < least or columns.max() >= n_words):
-                raise ValueError("its history holds words that it does not have")
+                raise ValueError("its history refers to unknown words")
         found: dict[str, Any] = {name: arrays[name] for name in ("sums", "totals", "young")}
         for name in LANES:
             found[name] = replace(getattr(made, name), table=arrays[name])

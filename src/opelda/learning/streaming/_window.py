@@ -172,7 +172,7 @@ class Window:
             and (cells.data >= 0).all()
         )
         if not good:
-            raise ValueError("its documents hold values that do not fit")
+            raise ValueError("its documents have invalid values")
         made = cls(alpha, TokenCounts(cells, FRACTION_SHIFT), [kept])
         made.n_docs, made.n_tokens = len(indptr) - 1, len(topics)
         made.started = number("started", numbers.get("started"), 0.0, 2.0)
@@ -356,7 +356,7 @@ def _matrix(
         matrix = sparse.csr_array((data, columns, indptr), shape=(len(indptr) - 1, n_columns))
         matrix.check_format(full_check=True)
     except ValueError as error:
-        raise ValueError(f"its documents are no matrix: {error}") from None
+        raise ValueError(f"its documents are not a matrix: {error}") from None
     if indptr[-1] != len(columns) or not matrix.has_canonical_format:
-        raise ValueError("its documents hold words out of order")
+        raise ValueError("its documents have unsorted words")
     return matrix
