@@ -84,7 +84,7 @@ MISTAKES = {
     "unknown topic": (["--merge", "0,3", "--in-place"], "no topic 3; there are 3"),
     "remove all topics": (
         ["--remove", "0", "--remove", "1", "--remove", "2", "--in-place"],
-        "keep one",
+        "keep at least one",
     ),
     "split without documents": (["--split", "0", "--in-place"], "stores no documents"),
     "documents without split": (["texts.txt", "--remove", "0", "--in-place"], "without --split"),

@@ -163,7 +163,7 @@ def test_topics_since_reports_changes(streamed, feed, cli):
         (("stream", "T", "--checkpoint", "c", "--events", "x/y"), "does not exist"),
         (
             ("stream", "T", "--checkpoint", "c", "--events", "-", "--preset", "fast"),
-            "this learner does not make",
+            "this learner does not use",
         ),
     ],
 )

@@ -50,7 +50,7 @@ def test_tables_show_labels(cli, folder, corpus_file):
 
 MISTAKES = {
     "no number": ("health care", "--label must be"),
-    "no topic": ("3=x", "no topic 3"),
+    "no topic": ("3=x", "No topic 3"),
     "negative": ("-1=x", "--label must be"),
     "too long": ("0=" + "x" * 201, "201 characters"),
     "a control character": ("0=a\x1b[31m", "character '\\x1b'"),

@@ -94,7 +94,7 @@ def test_cuda_engine_implements_every_call(monkeypatch):
 
 def test_unknown_gpu_number_is_rejected(monkeypatch):
     fake(monkeypatch, n_devices=1)
-    with pytest.raises(EngineError, match="There is no GPU number 1"):
+    with pytest.raises(EngineError, match="No GPU number 1"):
         get_engine("cuda:1")
 
 

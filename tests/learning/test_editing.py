@@ -213,14 +213,14 @@ def test_tokens_of_a_removed_topic_follow_their_document():
 
 
 MISTAKES = {
-    "no such topic": (lambda m: m.merge_topics([[1, 5]]), "no topic 5 to merge; .* 0 to 4"),
+    "no such topic": (lambda m: m.merge_topics([[1, 5]]), "No topic 5 to merge; .* 0 to 4"),
     "no numbers": (lambda m: m.merge_topics(None), "None"),
     "one alone": (lambda m: m.merge_topics([[1]]), "Topic 1 is alone"),
-    "twice": (lambda m: m.merge_topics([[1, 2], [2, 3]]), "Topic 2 is named twice"),
-    "none": (lambda m: m.merge_topics([]), "no topics to merge"),
-    "text": (lambda m: m.remove_topics("1"), "no topic '1' to remove"),
+    "twice": (lambda m: m.merge_topics([[1, 2], [2, 3]]), "Duplicate topic 2"),
+    "none": (lambda m: m.merge_topics([]), "No topics to merge"),
+    "text": (lambda m: m.remove_topics("1"), "No topic '1' to remove"),
     "all": (lambda m: m.remove_topics(range(5)), "No topic would be left"),
-    "negative": (lambda m: m.split_topic(-1, X), "no topic -1 to split"),
+    "negative": (lambda m: m.split_topic(-1, X), "No topic -1 to split"),
     "one part": (lambda m: m.split_topic(1, X, into=1), "into must be a whole number"),
     "no documents": (lambda m: m.split_topic(1), "^This OnlineOPE stores no documents"),
     "empty documents": (lambda m: m.split_topic(1, 0 * X[:5].toarray()), "too few to split it"),

@@ -137,7 +137,7 @@ def test_float32_and_strided_topics_are_accepted():
         ({"by": "relevance", "lambda_": 1.5}, "lambda_ must be"),
         ({"by": "relevance", "lambda_": float("nan")}, "lambda_ must be"),
         ({"by": "relevance", "weights": [1.0]}, "weights has shape"),
-        ({"by": "relevance", "weights": [1.0, -1.0]}, "not be negative"),
+        ({"by": "relevance", "weights": [1.0, -1.0]}, "must be non-negative"),
         ({"by": "relevance", "weights": [0.0, 0.0]}, "not all 0"),
         ({"n_words": 0}, "n_words must be"),
         ({"by": "coherence"}, 'X must be given with by="coherence"'),
