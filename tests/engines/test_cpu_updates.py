@@ -94,7 +94,7 @@ def test_transposing_does_not_depend_on_threads(n_threads, n_docs):
 
 def test_word_numbers_beyond_the_topics_are_rejected():
     X = sparse.csr_array(np.float32([[0, 1, 0, 2]]))
-    with pytest.raises(InputError, match=r"contains word 3 but the topics have 3 words"):
+    with pytest.raises(InputError, match=r"contains word 3, but the topics have 3 words"):
         transposed(Documents(X).part(), 3, 1)
 
 
