@@ -191,7 +191,7 @@ def test_default_vocabulary_grows():
 def test_numbered_columns_and_words_do_not_mix():
     batches = mini_batches([np.eye(2), ["tea"]], batch_size=1)
     assert next(batches).vocabulary is None
-    with pytest.raises(InputError, match="documents made of words, but the columns so far have"):
+    with pytest.raises(InputError, match="documents with words, but earlier documents were counts"):
         next(batches)
 
 

@@ -45,7 +45,7 @@ def test_hostile_metadata_values_raise_no_error(tmp_path):
     path.write_text("".join(lines))
     corpus = read(path, on_error="skip", text_column="text")
     expected = ["\ufffd", "x" * 300_000, "\x00\x1b[2J\n", "{}", "[1], 2"]
-    assert corpus.n_skipped == 1  # nested too deep for JSON
+    assert corpus.n_skipped == 1  # the nesting is too deep for JSON
     assert corpus.names == expected
     nested = []
     for _ in range(100_000):

@@ -83,14 +83,14 @@ def test_invalid_counts_name_the_document_and_the_word(count):
     [
         (3, "not a document"),
         (None, "not a document"),
-        (b"bytes", "decode them first"),
+        (b"bytes", "decode the bytes first"),
         ({"a", "b"}, "of type set"),
         ([["nested"]], "not a document"),
-        (["good", 3], "holds 3 where a word should be"),
-        (["good", None], "holds None where a word should be"),
-        ([b"good"], "holds b'good' where a word should be"),
-        ({5: 1}, "holds 5 where a word should be"),
-        (np.array([1.5, 2.0]), r"holds 1\.5 where a word should be"),
+        (["good", 3], "holds 3 instead of a word"),
+        (["good", None], "holds None instead of a word"),
+        ([b"good"], "holds b'good' instead of a word"),
+        ({5: 1}, "holds 5 instead of a word"),
+        (np.array([1.5, 2.0]), r"holds 1\.5 instead of a word"),
     ],
 )
 def test_invalid_documents_are_named(document, message):
@@ -104,7 +104,7 @@ def test_invalid_documents_are_named(document, message):
 
 @cases("documents", ["one text", b"bytes", {"word": 1}])
 def test_single_document_is_rejected(documents):
-    with pytest.raises(InputError, match=r"for a single document give \[document\]"):
+    with pytest.raises(InputError, match=r"pass a single document as \[document\]"):
         Vocabulary(["word"]).count(documents)
 
 

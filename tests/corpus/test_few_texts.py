@@ -146,9 +146,9 @@ def test_threads_count_alike():
 @cases(
     ("documents", "message"),
     [
-        (["tea", "\ud800"], "Document 1 holds a lone surrogate"),
+        (["tea", "\ud800"], "Document 1 has a lone surrogate"),
         (["tea", None], "Document 1 is not a document"),
-        ([b"tea"], "decode them first"),
+        ([b"tea"], "decode the bytes first"),
     ],
 )
 def test_invalid_texts_are_named(documents, message):

@@ -61,7 +61,7 @@ def test_followed_folder_skips_binary_files(tmp_path):
     batches = iter(stream(tmp_path, batch_size=1, follow=True, vocabulary=Vocabulary(["tea"])))
     assert next(batches).names == ["b.txt"]
     threading.Timer(0.05, (tmp_path / "c.txt").write_text, ["tea"]).start()
-    with pytest.warns(UserWarning, match=r"Skipped 1 file that is not text: .*/a\.docx\.$"):
+    with pytest.warns(UserWarning, match=r"Skipped 1 binary file: .*/a\.docx\.$"):
         assert next(batches).names == ["c.txt"]
 
 
@@ -121,7 +121,7 @@ def test_invalid_folder_positions_are_rejected(tmp_path, position):
     (tmp_path / "a.txt").write_text("tea")
     source = stream(tmp_path, batch_size=1, vocabulary=Vocabulary(["tea"]))
     source.seek(position)
-    with pytest.raises(InputError, match="no position in a folder"):
+    with pytest.raises(InputError, match="not a valid position in a folder"):
         next(iter(source))
 
 

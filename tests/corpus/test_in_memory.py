@@ -184,7 +184,7 @@ def test_columns_of_mappings_and_of_word_lists():
 def test_column_of_mixed_types_names_documents():
     table = pd.DataFrame({"text": ["a", "b", "c"], "o": [7, "x", None]})
     assert read(table, name_column="o").names == ["7", "x", ""]
-    with pytest.raises(InputError, match="has no column 'nothing'; it has 'text', 'o'"):
+    with pytest.raises(InputError, match="has no column 'nothing'; available: 'text', 'o'"):
         read(table, name_column="nothing")
 
 
@@ -197,7 +197,9 @@ def test_column_of_mixed_types_names_documents():
     ],
 )
 def test_duplicate_column_names_are_rejected(source):
-    with pytest.raises(InputError, match=r"has 2 columns that are called '(text|1)'; rename"):
+    with pytest.raises(
+        InputError, match=r"has 2 columns with the duplicate name '(text|1)'; rename"
+    ):
         read(source)
 
 
@@ -256,7 +258,7 @@ def test_lone_surrogates_are_no_words(source):
 
 
 def test_mapping_is_rejected_as_a_source():
-    with pytest.raises(InputError, match="give a data frame or a list of dictionaries"):
+    with pytest.raises(InputError, match="pass a data frame or a list of dictionaries"):
         read({"text": ["tea", "cup"]})
 
 

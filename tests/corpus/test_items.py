@@ -114,11 +114,11 @@ def test_record_keys_are_selected_by_name(value):
 
 
 def test_missing_record_keys_are_named():
-    with pytest.raises(InputError, match="Item 0 has no key 'id'; it has 'text'"):
+    with pytest.raises(InputError, match="Item 0 has no key 'id'; available: 'text'"):
         read([{"text": "tea"}], name_column="id")
-    with pytest.raises(InputError, match="Item 1 has no key 'text'; it has 'body'"):
+    with pytest.raises(InputError, match="Item 1 has no key 'text'; available: 'body'"):
         read([{"text": "tea"}, {"body": "cup"}])
-    with pytest.raises(InputError, match="Item 0 does not say which key"):
+    with pytest.raises(InputError, match="Item 0 has no key with a usual name"):
         read([{1: "tea"}])
     partly = read(
         [{"title": "green", "text": "tea"}, {"title": "cup"}], text_column=["title", "text"]

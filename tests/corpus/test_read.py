@@ -150,7 +150,7 @@ def test_malformed_documents_stop_or_are_skipped(folder):
     [
         ([], {}, "no documents"),
         ("no-such-file.txt", {}, "no-such-file.txt"),
-        (["tea"], {"format": "jsonl"}, "for files"),
+        (["tea"], {"format": "jsonl"}, "requires files"),
         ("x", {"format": "word"}, "format must be auto or one of lines, .* got 'word'"),
         (["tea"], {"encoding": "klingon"}, "encoding must be a text encoding"),
         (["tea"], {"on_error": "cry"}, "'stop' or 'skip'"),
@@ -202,7 +202,7 @@ def test_files_with_different_vocabularies_are_rejected(tmp_path):
     for name, words in (("a", "apple\nbanana\n"), ("b", "xray\nyoke\n")):
         (tmp_path / f"docword.{name}.txt").write_text("1\n2\n1\n1 1 3\n")
         (tmp_path / f"vocab.{name}.txt").write_text(words)
-    with pytest.raises(InputError, match="another vocabulary"):
+    with pytest.raises(InputError, match="a different vocabulary"):
         read(str(tmp_path / "docword.*"))
     (tmp_path / "vocab.b.txt").write_text("apple\nbanana\n")
     assert read(str(tmp_path / "docword.*")).X.toarray().tolist() == [[3, 0], [3, 0]]
@@ -255,5 +255,5 @@ def test_named_pipe_is_read(tmp_path):
 
 
 def test_vocabulary_and_word_selection_are_exclusive():
-    with pytest.raises(InputError, match="leave out"):
+    with pytest.raises(InputError, match="remove tokenizer"):
         read(["tea"], vocabulary=Vocabulary(["tea"]), min_df=2)

@@ -132,7 +132,7 @@ def test_position_size_is_bounded():
 @cases("name", ["n", "step", "marks", "end", "last"])
 @cases("value", [None, -1, "x", [], "AAAA"])
 def test_invalid_positions_are_rejected(name, value):
-    with pytest.raises(InputError, match="no position"):
+    with pytest.raises(InputError, match="not a valid position"):
         Former.of(former_of([b"a\n", b"b\n"]) | {name: value})
 
 

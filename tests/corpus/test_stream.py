@@ -131,7 +131,7 @@ def test_positions_of_other_files_are_recognized(files):
     other.seek(place)
     assert sum(batch.X.shape[0] for batch in other) == 137  # by content, all of it is new
     other.seek(7)
-    with pytest.raises(InputError, match="not a place"):
+    with pytest.raises(InputError, match="not a valid position"):
         next(iter(other))
 
 

@@ -241,8 +241,8 @@ def test_numpy_strings_become_str():
 @cases(
     ("arguments", "message"),
     [
-        ({"words": ["a", "b", "a"]}, "'a' comes again as number 2"),
-        ({"words": ["a", "b\ud800"]}, "cannot be written as UTF-8"),
+        ({"words": ["a", "b", "a"]}, "number 2, 'a', is a duplicate"),
+        ({"words": ["a", "b\ud800"]}, "cannot be encoded as UTF-8"),
         ({"words": ["a", 3]}, "number 1 is 3"),
         ({"words": "abc"}, "got one text"),
         ({"words": ["a", "b"], "max_features": 1}, "max_features is 1, but there are 2 words"),

@@ -144,10 +144,10 @@ def test_corrupted_pending_words_are_rejected_and_older_files_loaded():
         "waiting.offsets": np.array([0, 3, 7]),
         "waiting.document_frequency": np.array([2, 0]),
     }.items():
-        with pytest.raises(InputError, match="damaged"):
+        with pytest.raises(InputError, match="corrupted"):
             Vocabulary.from_arrays(arrays | {name: value}, header)
         without = {key: array for key, array in arrays.items() if key != name}
-        with pytest.raises(InputError, match="damaged"):
+        with pytest.raises(InputError, match="corrupted"):
             Vocabulary.from_arrays(without, header)
     old = {key: value for key, value in header.items() if key not in ("min_df", "n_docs")}
     plain = {key: array for key, array in arrays.items() if not key.startswith("waiting.")}

@@ -249,7 +249,7 @@ def test_the_vocabulary_given_must_be_the_models_own():
     model.fit_stream(MAPPINGS, vocabulary=fixed())
     with pytest.raises(InputError, match="5 words but the model was fitted on 30"):
         made().fit(X).fit_stream(MAPPINGS, vocabulary=Vocabulary(WORDS[:5]))
-    with pytest.raises(InputError, match="give the vocabulary that they were counted with"):
+    with pytest.raises(InputError, match="pass the vocabulary of these counts"):
         made().fit(X).fit_stream(MAPPINGS)
 
 

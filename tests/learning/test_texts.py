@@ -90,7 +90,7 @@ def test_texts_for_a_model_without_words():
         ):
             use(["tea"])
     for source in (["tea"], pl.Series(["tea"]), read(["tea"]), stream(["tea"])):
-        with pytest.raises(InputError, match="made of words, but the columns so far have none"):
+        with pytest.raises(InputError, match="with words, but earlier documents were counts"):
             model.fit_stream(source)
     assert model.n_docs_seen_ == 4
 

@@ -34,7 +34,7 @@ class Problems:
         """Report one document; `advice` is that of `InputError`, for the remedy."""
         if self.on_error == "stop":
             raise InputError(
-                f"{where} {what}; {remedy}, or pass over such documents with {{on_error}}.",
+                f"{where} {what}; {remedy}, or skip such documents with {{on_error}}.",
                 on_error="skip",
                 **advice,
             )
@@ -52,9 +52,9 @@ class Problems:
             return
         n_files, named = len(self._binary), ", ".join(self._binary[:3])
         more = f" and {n_files - 3:,} more" if n_files > 3 else ""
-        what = "file that is" if n_files == 1 else "files that are"
+        what = "binary file" if n_files == 1 else "binary files"
         self._binary.clear()
-        warn(f"Skipped {n_files:,} {what} not text: {named}{more}.", DataWarning)
+        warn(f"Skipped {n_files:,} {what}: {named}{more}.", DataWarning)
 
 
 class Patience:
@@ -131,7 +131,8 @@ class BlockJoiner:
         """Add one more; return whether there are enough now."""
         if self._blocks and type(block.documents) is not type(self._blocks[0].documents):
             raise InputError(
-                "Texts and counted words cannot be mixed in one source; read them apart."
+                "Texts and word counts cannot be mixed in one source; read texts and counts "
+                "separately."
             )
         self._blocks.append(block)
         self.missing -= len(block)
@@ -200,5 +201,5 @@ def row_number(position: Any) -> int:
     if position is None:
         return 0
     if not isinstance(position, int) or isinstance(position, bool) or position < 0:
-        raise InputError(f"{position!r} is not a number of documents to pass over.")
+        raise InputError(f"{position!r} is not a valid number of documents to skip.")
     return position

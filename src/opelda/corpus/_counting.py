@@ -224,7 +224,7 @@ def found_words(
     if len(df) and not keep.any():
         raise InputError(
             f"None of the {len(df):,} words of {n_docs:,} documents is within {{min_df}}, "
-            "{max_df} and {max_features}; widen them.",
+            "{max_df} and {max_features}; widen these limits.",
             min_df=...,
             max_df=...,
             max_features=...,
@@ -247,8 +247,8 @@ def kept_words(
     low, high = _bound("min_df", min_df, n_docs), _bound("max_df", max_df, n_docs)
     if high < low:
         raise InputError(
-            f"({max_df!r}) is below {{min_df}} ({min_df!r}) in a collection of {n_docs} documents: "
-            "no word could be kept.",
+            f"({max_df!r}) is below {{min_df}} ({min_df!r}) in a collection of {n_docs} "
+            "documents; all words would be removed.",
             "max_df",
             min_df=...,
         )

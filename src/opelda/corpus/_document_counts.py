@@ -47,8 +47,8 @@ def count_words(
                 weights.extend([1] * (len(codes) - len(weights)))
         except TypeError as error:  # not a document, or a token without a hash
             raise InputError(
-                f"{where(number)} is not a document ({error}); "
-                "give a text, a sequence of words or a mapping from word to count."
+                f"{where(number)} is not a document ({error}); pass a text, a sequence of "
+                "words or a mapping from word to count."
             ) from None
         ends.append(len(codes))
 
@@ -58,7 +58,7 @@ def count_words(
     words = list(table)
     if not all(isinstance(word, str) for word in words):
         odd = next(code for code, word in enumerate(words) if not isinstance(word, str))
-        raise InputError(f"{at(codes.index(odd))} holds {words[odd]!r} where a word should be.")
+        raise InputError(f"{at(codes.index(odd))} holds {words[odd]!r} instead of a word.")
     values = _as_numbers(weights)
     good = (values >= 0) & (values <= LARGEST_COUNT)  # NaN is neither
     if not good.all():
@@ -81,8 +81,8 @@ def as_list(documents: Iterable[Any]) -> list[Any]:
     """Return documents as a list; refuse a single document."""
     if isinstance(documents, str | bytes | Mapping):
         raise InputError(
-            f"must be a sequence of documents, got one {type(documents).__name__}; for a single "
-            "document give [document].",
+            f"must be a sequence of documents, got one {type(documents).__name__}; pass a "
+            "single document as [document].",
             "documents",
         )
     return list(documents)
@@ -92,7 +92,7 @@ def _tokens(document: Any) -> Any:
     if isinstance(document, np.ndarray) and document.ndim == 1:
         return document.tolist()
     if isinstance(document, bytes | bytearray | memoryview):
-        raise TypeError("bytes: decode them first, for example with .decode('utf-8')")
+        raise TypeError("bytes; decode the bytes first, for example with .decode('utf-8')")
     # a set has no order: ties between new words would fall differently in every run
     if not isinstance(document, Sequence):
         raise TypeError(f"of type {type(document).__name__}")

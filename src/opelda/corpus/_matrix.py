@@ -87,7 +87,7 @@ def as_counts(item: Any, n_words: int | None, where: str) -> tuple[sparse.csr_ar
     matrix = counts(item, where)
     if matrix.shape[1] >= 2**31:
         raise InputError(
-            f"has {matrix.shape[1]} columns; at most 2**31 - 1 can be numbered.", where
+            f"has {matrix.shape[1]} columns; at most 2**31 - 1 columns are supported.", where
         )
     matrix = matrix.astype(np.float32)
     matrix.eliminate_zeros()  # the copy's: explicit ones, and what single precision rounds to zero

@@ -25,7 +25,7 @@ from opelda.errors import InputError
 
 BLOCK = 5_000  # documents counted at a time
 NEARLY_THE_SAME = 0.8
-LEAST_WORDS = 5  # documents of fewer distinct words can be alike by chance: never copies
+LEAST_WORDS = 5  # documents of fewer distinct words can be similar at random: never copies
 # Two documents are compared if the smallest hashes of their words agree for all hash functions of a
 # band: at a similarity of .8 with a probability of .9998.
 BANDS, HASHES = 16, 4
@@ -64,48 +64,49 @@ def read(
         word to count, dictionaries with a text, or gensim's (id, count) lists; a column or a data
         frame of pandas, polars or Arrow; a matrix of counts; a corpus.
     format : str
-        One of `opelda.corpus.formats.FORMATS`, or "auto": by the file's name and its beginning.
+        One of `opelda.corpus.formats.FORMATS`, or "auto": detected from the file's name and start.
     text_column : str or list of str, optional
-        The columns, or keys, that hold the text, joined by a space. By default one is found by its
-        name, such as "text" or "abstract".
+        The columns or keys of the text; several texts are joined by a space. By default a column
+        with a usual name, such as "text" or "abstract".
     name_column : str or False, optional
-        The column, or key, that names the documents. By default the first of "title", "id", "name"
-        and the like; False: no names.
+        The column or key of document names. By default the first of "title", "id", "name" and
+        similar columns; False: no names.
     metadata : str or list of str, optional
-        Columns, or keys, that are kept beside the counts. "auto", also in a list: those with usual
-        names of a time or a group, such as "date" or "author".
+        Columns or keys that are kept beside the counts. "auto", also in a list, selects columns
+        with usual names of a time or a group, such as "date" or "author".
     tokenizer : Tokenizer, optional
-        By default ``Tokenizer()``.
+        The rules of words; by default ``Tokenizer()``.
     vocabulary : Vocabulary, optional
         Count these words only, with this vocabulary's tokenizer, as for a learned model.
     min_df, max_df : int or float, optional
-        Leave out words in fewer or more documents; a float is a share of the documents. By default,
+        Exclude words in fewer or more documents; a float is a share of the documents. By default,
         of words found in texts, at least 5 documents (2 in fewer than 1,000, 1 in fewer than 50)
         and at most half of the documents.
     max_features : int, optional
-        Keep the most frequent words only.
+        Maximum number of words; the most frequent words are kept.
     on_error : {"stop", "skip"}
-        Whether a malformed document is an error, or passed over and counted.
+        Action on a malformed document: raise an error, or skip and count the document.
     encoding : str
     column_words : path, list of words or gensim Dictionary, optional
-        The words of the columns, where documents number them; a file has a word a line. By default
-        it is looked for beside the source.
+        The words of numbered columns; a file has one word per line. By default a file beside the
+        source is used.
     first_id : {0, 1}, optional
-        The number of the first word, where a file does not follow its format's custom.
+        The number of the first word, if it differs from the convention of the file's format.
     limit : int, optional
         Read the first `limit` documents only.
     dedupe : bool
-        Leave out near copies of earlier documents; see `near_duplicates`.
+        Remove near duplicates of earlier documents; see `near_duplicates`.
     n_jobs : int, optional
-        Threads; None is every core, but one inside a worker of joblib or the like. Results do not
-        depend on it.
+        Number of threads; None is all cores, but one thread inside a joblib worker. Results do not
+        depend on `n_jobs`.
     progress : callable, optional
-        Called after each block with the documents read, and the bytes read and to be read if known.
+        Called after each block with the numbers of documents read, bytes read and, if known, total
+        bytes.
 
     Returns
     -------
     Corpus
-        Words in alphabetical order, or in the source's own where it has one.
+        Counts with words in alphabetical order, or in the order of the source's vocabulary.
 
     Examples
     --------
@@ -122,7 +123,7 @@ def read(
     if vocabulary is not None:
         if (tokenizer, min_df, max_df, max_features) != (None,) * 4:
             raise InputError(
-                "A vocabulary has its own words and tokenizer; leave out tokenizer, {min_df}, "
+                "A vocabulary has its own words and tokenizer; remove tokenizer, {min_df}, "
                 "{max_df} and {max_features}.",
                 min_df=...,
                 max_df=...,
@@ -143,7 +144,7 @@ def read(
         merger.add(counted)
         beside.append((block.beside, len(block)))
     if not merger.n_docs:
-        raise InputError(f"{opened.label} holds no documents; look at what is in there.")
+        raise InputError(f"{opened.label} has no documents; check the contents of the source.")
     X, words = merger.finish(min_df, max_df, max_features)
     joined = Block([], None, joined_columns(beside))
     corpus = Corpus(
@@ -210,7 +211,7 @@ def _with_phrases(tokenizer: Tokenizer, held: list[Block], n_threads: int) -> To
 
 
 def _without_copies(corpus: Corpus, bounds: tuple[Any, Any] | None) -> Corpus:
-    """Return a corpus without near copies; `bounds` are min_df and max_df of words that stay."""
+    """Return a corpus without near duplicates; `bounds` are min_df and max_df of words."""
     stay = np.flatnonzero(copies(corpus.X) < 0)
     X, words = corpus.X[stay], corpus.vocabulary
     if bounds is not None and words is not None:

@@ -98,7 +98,8 @@ class Former(NamedTuple):
                 raise ValueError
         except (KeyError, TypeError, ValueError):
             raise InputError(
-                f"{str(position)[:80]!r} is no position in this source; begin again without it."
+                f"{str(position)[:80]!r} is not a valid position in this source; start again "
+                "without a position."
             ) from None
         return cls(n, dict(zip(counts, marks, strict=True)) | {n: end}, last)
 
@@ -145,10 +146,10 @@ def recognise(
             break
     else:
         if same and taken and matched == len(taken):
-            return Recognised(seen, [], "begins as before and ends there: nothing in it is new")
-    n_known, how = overlap, "is not what was read before: all of it is new"
+            return Recognised(seen, [], "is unchanged and has no new items")
+    n_known, how = overlap, "has different contents than before and is read from the start"
     if overlap:
-        how = f"begins with the last {overlap:,} {what} that were read before: they are skipped"
+        how = f"begins with the last {overlap:,} {what} that were read before, which are skipped"
     elif taken and header and digest(taken[0][1]) == former.marks.get(1):
         n_known = 1
     seen = Seen(former.last)
@@ -248,7 +249,7 @@ class NewItems:
             if number < self._position:
                 raise InputError(
                     f"The source ends after {number} items, before position {self._position}; "
-                    "it is not the source that the position was taken from."
+                    "the position is from another source."
                 )
         self._seen = seen
         for item in chain(held, self._items):

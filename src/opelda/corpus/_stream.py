@@ -127,8 +127,8 @@ class Stream(DocumentStream):
                 if vocabulary is None:
                     if n_words is not None:
                         raise InputError(
-                            f"{self.label} gives documents made of words, but the columns so far "
-                            "have none; give the vocabulary that they were counted with."
+                            f"{self.label} gives documents with words, but earlier documents "
+                            "were counts without words; pass the vocabulary of these counts."
                         )
                     min_df = None if has_texts else 1  # of texts, rare words wait
                     vocabulary = Vocabulary(growing=True, max_features=MAX_FEATURES, min_df=min_df)
@@ -174,12 +174,12 @@ def stream(
     first_id, limit, n_jobs
         As for `read`.
     batch_size : int
-        Documents per mini-batch; fewer at the end, and after `Stream.wait_at_most`.
+        Documents per mini-batch; fewer at the end of the source, and after `Stream.wait_at_most`.
     vocabulary : Vocabulary, optional
-        By default the one of a corpus, or of the source's own words, or else an empty one that
-        grows.
+        The words to count. By default the vocabulary of the corpus or source, or else an empty
+        vocabulary that grows.
     tokenizer, min_df, max_features
-        Those of an empty `Vocabulary`. With ``max_features=None`` memory grows without bound.
+        Parameters of an empty `Vocabulary`. With ``max_features=None`` memory is unbounded.
     follow : bool
         Wait at the end for more lines of the file, or more files in the folder. Mini-batches are
         then full, unless `Stream.wait_at_most` limits the wait.
@@ -239,9 +239,9 @@ def mini_batches(
 
     The source is a stream, a `pathlib.Path`, a corpus, a column or data frame of texts, or an
     iterable of documents, or of whole mini-batches: matrices of counts, or lists of documents other
-    than texts. It is read no further than the current batch. `position` is a position in the source
-    (by ``seek``, by the content of items) or a number of items; `max_wait` and `meanwhile` are
-    those of `Stream.wait_at_most`. Without `by_content`, positions are numbers of items.
+    than texts. The source is not read beyond the current batch. `position` is a position in the
+    source (by ``seek``, by the content of items) or a number of items; `max_wait` and `meanwhile`
+    are as for `Stream.wait_at_most`. Without `by_content`, positions are numbers of items.
 
     >>> source = [{"tea": 2}, {"cup": 1}, {"pot": 1, "tea": 1}]
     >>> vocabulary = Vocabulary(growing=True)

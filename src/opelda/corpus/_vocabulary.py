@@ -103,8 +103,8 @@ class Vocabulary:
         self._words = checked_words(words)
         if max_features is not None and len(self) > max_features:
             raise InputError(
-                f"is {max_features}, but there are {len(self)} words; give fewer words or more "
-                "columns.",
+                f"is {max_features}, but there are {len(self)} words; pass fewer words "
+                "or raise it.",
                 "max_features",
             )
         self._index = {word: i for i, word in enumerate(self._words)}
@@ -321,13 +321,15 @@ class Vocabulary:
         made._frequency = stored_array(arrays, "document_frequency", np.int64, len(made))
         made._last_seen = stored_array(arrays, "last_seen", np.int64, len(made))
         if made._last_seen.max(initial=0) > made.n_updates:
-            raise damaged(f"words were last seen after update {made.n_updates}, the last")
+            raise damaged(
+                f"the last use of a word is after update {made.n_updates}, the last update"
+            )
         own = {name[8:]: arrays[name] for name in arrays if name.startswith("waiting.")}
         if own:
             words = checked_words(unpack_words(own))
             counted = stored_array(own, "document_frequency", np.int64, len(words))
             if not counted.all() or any(word in made for word in words):
-                raise damaged("waiting words have no documents, or a column")
+                raise damaged("pending words without documents, or with a column")
             made._waiting = dict(zip(words, counted.tolist(), strict=True))
         return made
 

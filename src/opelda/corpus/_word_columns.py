@@ -27,15 +27,19 @@ def encodable(word: str) -> bool:
 def checked_words(words: Iterable[Any]) -> list[str]:
     """Return words that can be columns: strings, encodable, all different."""
     if isinstance(words, str | bytes):
-        raise InputError("must be a sequence of words, got one text; give [word].", "words")
+        raise InputError("must be a sequence of words, got one text; pass [word].", "words")
     seen: dict[str, None] = {}
     for number, word in enumerate(words):
         if not isinstance(word, str):
             raise InputError(f"must be strings, but number {number} is {word!r}.", "words")
         if not encodable(word):
-            raise InputError(f"Word {number}, {word!r}, cannot be written as UTF-8; leave it out.")
+            raise InputError(
+                f"Word {number}, {word!r}, cannot be encoded as UTF-8; remove the word."
+            )
         if word in seen:
-            raise InputError(f"must differ, but {word!r} comes again as number {number}.", "words")
+            raise InputError(
+                f"must be unique, but number {number}, {word!r}, is a duplicate.", "words"
+            )
         seen[str(word)] = None
     return list(seen)
 
@@ -54,12 +58,12 @@ def unpack_words(arrays: Mapping[str, Any]) -> list[str]:
     offsets = stored_array(arrays, "offsets", np.int64)
     rising = len(offsets) and offsets[0] == 0 and (np.diff(offsets) >= 0).all()
     if not rising or offsets[-1] != len(letters):
-        raise damaged("offsets do not rise from 0 to the number of its bytes")
+        raise damaged("word offsets must increase from 0 to the number of bytes")
     raw, ends = letters.tobytes(), offsets.tolist()
     try:
         return [raw[begin:end].decode() for begin, end in pairwise(ends)]
     except UnicodeDecodeError as error:
-        raise damaged(f"bytes are not UTF-8 ({error.reason})") from None
+        raise damaged(f"words are not valid UTF-8 ({error.reason})") from None
 
 
 def stored_array(
@@ -71,7 +75,9 @@ def stored_array(
     if not good or array.min(initial=0) < 0:
         entries = "" if length is None else f"{length} "
         kind = np.dtype(dtype).name
-        raise damaged(f"array {name!r} should be a vector of {entries}{kind}, none negative")
+        raise damaged(
+            f"array {name!r} should be a vector of {entries}{kind}, without negative values"
+        )
     return array
 
 
@@ -87,7 +93,10 @@ def stored_number(header: Mapping[str, Any], name: str, kind: type[float] = int)
 
 def damaged(what: str) -> InputError:
     """Return the error for a stored vocabulary with something wrong."""
-    return InputError(f"The stored vocabulary is damaged (its {what}); make the file again.")
+    return InputError(
+        f"The stored vocabulary is corrupted ({what}); restore the file from a "
+        "backup or train again."
+    )
 
 
 def usual_min_df(n_docs: int) -> int:

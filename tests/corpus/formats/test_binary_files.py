@@ -38,9 +38,9 @@ def test_binary_files_in_a_folder_are_skipped_with_a_warning(n_files, encoding, 
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(data)
     named = ", ".join(f"{tmp_path}/{name}" for name in [*NOT_TEXT][:n_files][:3])
-    what = "file that is" if n_files == 1 else "files that are"
+    what = "binary file" if n_files == 1 else "binary files"
     more = " and 1 more" if n_files > 3 else ""
-    message = re.escape(f"Skipped {n_files} {what} not text: {named}{more}.")
+    message = re.escape(f"Skipped {n_files} {what}: {named}{more}.")
     options = {"encoding": encoding, "min_df": 1}
     expected = read([*texts.values()], min_df=1, max_df=1.0)
     with pytest.warns(UserWarning, match=f"^{message}$"):
@@ -56,6 +56,6 @@ def test_single_binary_file_is_rejected(tmp_path):
         path = tmp_path / os.path.basename(name)
         path.write_bytes(data)
         with pytest.raises(
-            InputError, match=r"is (not text and of no known format|a zip archive);"
+            InputError, match=r"is (a binary file of an unsupported format|a zip archive);"
         ):
             read(path)

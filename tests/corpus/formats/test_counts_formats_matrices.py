@@ -35,15 +35,15 @@ ARRAY = HEAD.replace("coordinate", "array")
     [
         ("", "Missing banner"),
         ("1 1 1\n", "Missing banner"),
-        (HEAD.replace("integer", "complex") + "1 1 1\n1 1 1 0\n", "it is complex general, not"),
+        (HEAD.replace("integer", "complex") + "1 1 1\n1 1 1 0\n", "it is complex general, but"),
         (HEAD.replace("integer", "unsigned-integer") + "1 1 1\n1 1 1\n", "it is unsigned"),
-        (HEAD.replace("general", "symmetric") + "1 1 1\n1 1 1\n", "it is integer symmetric, not"),
+        (HEAD.replace("general", "symmetric") + "1 1 1\n1 1 1\n", "it is integer symmetric, but"),
         (HEAD, "Premature EOF"),
         (HEAD + "% note\n\n2 2\n", "Invalid integer value"),
         (HEAD + "2 2 -1\n", "negative"),
         (HEAD + "2 3000000000 0\n", "has 3000000000 columns; at most"),
-        (HEAD + "2 2 99999999999\n1 1 1\n", "it announces 99999999999 values in 71 bytes"),
-        (HEAD + "99999999999 2 1\n1 1 1\n", "announces 99999999999 documents in 71 bytes"),
+        (HEAD + "2 2 99999999999\n1 1 1\n", "it declares 99999999999 values in 71 bytes"),
+        (HEAD + "99999999999 2 1\n1 1 1\n", "declares 99999999999 documents in 71 bytes"),
         (HEAD + "2 2 2\n1 1 1\n", "Truncated file"),
         (HEAD + "2 2 1\n1 1 1\n1 1 1\n", "Line 4: Too many lines"),
         (HEAD + "2 2 1\n3 1 1\n", "Line 3: Row index out of bounds"),
@@ -52,12 +52,12 @@ ARRAY = HEAD.replace("coordinate", "array")
         (HEAD + "2 2 1\n1 0 1\n", "Line 3: Column index out of bounds"),
         (HEAD + "2 2 1\n1 1 -1\n", r"the file\[0, 0\] is -1.0; counts must be from 0 to"),
         (HEAD + "2 2 1\n1 1 99999999999999999999\n", r"the file\[0, 0\] is 1e\+20; counts"),
-        (HEAD + "2 2 1\n1 1 1\0\n", "it holds a byte 0"),
+        (HEAD + "2 2 1\n1 1 1\0\n", "it contains a null byte"),
         (REAL + "1 1 1\n1 1 nan\n", r"the file\[0, 0\] is nan; counts must be"),
         (REAL + "1 1 1\n1 1 1e999\n", r"the file\[0, 0\] is inf; counts must be"),
         (REAL + "1 1 1\n1 1 ++1\n", "Line 3: Invalid floating-point value"),
         (REAL + "1 1 1\n1 1\n", "Line 3: Invalid floating-point value"),
-        (ARRAY + "99999 99999\n1\n", "it announces 9999800001 values in"),
+        (ARRAY + "99999 99999\n1\n", "it declares 9999800001 values in"),
         (ARRAY + "9999999999 9999999999\n1\n", "cannot be read as a Matrix Market file"),
         (ARRAY + "2 2\n1\n", "Truncated file"),
         (ARRAY + "1 1\n1\n2\n", "Line 4: Too many values"),
@@ -118,7 +118,7 @@ def npy(descr, shape, more=b""):
         ({"shape": [2]}, "cannot be read as a sparse"),
         ({"shape": [2.0, 3.0]}, "cannot be read as a sparse"),
         ({"shape": [2, 2**31]}, "has 2147483648 columns; at most"),
-        ({"shape": [2**40, 2], "format": np.array(b"csc")}, "announces 1099511627776 documents"),
+        ({"shape": [2**40, 2], "format": np.array(b"csc")}, "declares 1099511627776 documents"),
         ({"shape": [-2, 3]}, "cannot be read as a sparse"),
         ({"data": [1]}, "indices and data should have the same size"),
         ({"data": [[1, 2]]}, "should be 1-D"),
@@ -185,11 +185,11 @@ def test_corrupted_npz_archives_are_rejected(tmp_path, monkeypatch):
         with pytest.raises(InputError, match=message):
             read(npz, raw)
     monkeypatch.setattr(count_matrices, "MOST_BYTES", 10_000)
-    with pytest.raises(InputError, match=r"it claims \d+ bytes, unpacked"):
+    with pytest.raises(InputError, match=r"it declares \d+ bytes after decompression"):
         read(npz, archive(**{**CSR, "data": np.zeros(10**6)}))
     monkeypatch.setattr(count_matrices, "MOST_BYTES", 10_000)
     for format, content in ((npz, good), (mm, (HEAD + "1 1 1\n1 1 1\n").encode())):
         path = tmp_path / "x.gz"
         path.write_bytes(gzip.compress(content + bytes(10**7)))
-        with pytest.raises(InputError, match="swells to more than 200 times its size"):
+        with pytest.raises(InputError, match="decompresses to more than 200 times its size"):
             read(format, path)

@@ -125,13 +125,13 @@ def test_archives_and_unknown_files_are_rejected():
     for data, message in (
         (tar.getvalue(), "is a tar archive; unpack it first"),
         (zipped.getvalue(), "is a zip archive; unpack it first"),
-        (b"\x7fELF\0\0\1", "is not text and of no known format"),
-        (b'[{"text": "tea"}]', "is not JSON Lines, a value a line; make it so"),
+        (b"\x7fELF\0\0\1", "is a binary file of an unsupported format"),
+        (b'[{"text": "tea"}]', "is not JSON Lines .one value per line.; convert the file"),
     ):
         with pytest.raises(InputError, match=message):
             detect(named(data))
     for name in ("articles.mallet", "articles.bin"):
-        with pytest.raises(InputError, match="only MALLET reads; give the original texts"):
+        with pytest.raises(InputError, match="unsupported format; pass the original texts"):
             detect(named(b"\xac\xed\x00\x05sr\x00\x1dcc.mallet.types.InstanceList", name))
     with pytest.raises(InputError, match="jq -c"):
         detect(named(json.dumps({"a": 1}, indent=1).encode(), "a.json"))
@@ -175,7 +175,7 @@ def test_folders_expand_to_their_files(tmp_path):
     assert detect(Input.of(tmp_path / "texts")).name == "files"
     with pytest.raises(InputError, match=r"has files of several formats \(csv, tsv\)"):
         expand(tmp_path / "mixed")
-    with pytest.raises(InputError, match="has no files in it"):
+    with pytest.raises(InputError, match="is an empty folder"):
         expand(tmp_path / "empty", "lines")
 
 

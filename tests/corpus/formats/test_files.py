@@ -79,7 +79,9 @@ def test_truncated_compressed_files_are_rejected(suffix, tmp_path):
     path = tmp_path / f"a{suffix}"
     for end in [*range(40), *range(40, len(data), max(1, len(data) // 50)), len(data) - 1]:
         path.write_bytes(data[:end])
-        with pytest.raises(InputError, match=r"damaged or cut short \(.*\); copy or make it again"):
+        with pytest.raises(
+            InputError, match=r"corrupted or truncated \(.*\); restore the file or copy it again"
+        ):
             Input.of(path).open().read()
 
 
@@ -186,11 +188,11 @@ def test_lines_are_readable_as_soon_as_they_are_written():
     ("source", "message"),
     [
         ("no/such/file", "There is no file no/such/file; check the path."),
-        (".", ". is a folder; give a file in it."),
-        ("", "A path cannot be ''; give the name of a file."),
-        ("a\0b", "A path cannot be 'a\\x00b'; give the name of a file."),
+        (".", ". is a folder; pass a file in the folder."),
+        ("", "A path cannot be ''; pass the name of a file."),
+        ("a\0b", "A path cannot be 'a\\x00b'; pass the name of a file."),
         (3.5, "A source must be a path or an open file, got float."),
-        (io.StringIO("tea"), "The file is open for text; open it with mode 'rb'."),
+        (io.StringIO("tea"), "The file is open in text mode; open the file with mode 'rb'."),
     ],
 )
 def test_invalid_sources_are_rejected(source, message):
@@ -269,9 +271,9 @@ def test_devices_are_written_in_place():
 @cases(
     ("name", "message"),
     [
-        ("none/a.txt", "its folder does not exist; make the folder"),
-        ("", "is a folder; give the name of a file"),
-        ("x" * 300, "cannot be written: File name too long; write to another place"),
+        ("none/a.txt", "its folder does not exist; create the folder"),
+        ("", "is a folder; pass the name of a file"),
+        ("x" * 300, "cannot be written: File name too long; choose another path"),
     ],
 )
 def test_unwritable_paths_are_rejected(name, message, tmp_path):

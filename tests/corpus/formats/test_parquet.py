@@ -25,7 +25,7 @@ def test_columns_are_read_as_text(tmp_path):
     assert read("parquet", path, block_size=2) == ["tea", "", "cup"]
     assert read("parquet", path, True, name_column="n")[1] == ["1", "", "3"]
     assert read("parquet", path, text_columns=("words", "n", "kind")) == ["a b 1 x", "  ", " 3 y"]
-    with pytest.raises(InputError, match=r"type Binary in its column 'raw', and text \(String\)"):
+    with pytest.raises(InputError, match=r"type Binary in its column 'raw', but texts must be"):
         read("parquet", path, text_columns=("raw",))
     with pytest.raises(InputError, match="has no column 'id'"):
         read("parquet", path, name_column="id")
@@ -53,7 +53,7 @@ def test_non_text_column_named_text_is_rejected(values, kind, others, tmp_path):
         read("parquet", path)
     message = str(error.value)
     assert f"type {kind}" in message
-    assert "in its column 'text', and text (String) is needed; convert the column" in message
+    assert "in its column 'text', but texts must be of type String; convert it" in message
 
 
 def test_lists_of_words_are_joined(tmp_path):
@@ -63,14 +63,16 @@ def test_lists_of_words_are_joined(tmp_path):
 
 
 def test_parquet_needs_a_file_path(tmp_path):
-    with pytest.raises(InputError, match="cannot be read as Parquet; give the path of a file"):
+    with pytest.raises(InputError, match="cannot be read as Parquet; pass the path of a file"):
         read("parquet", b"PAR1")
     with pytest.raises(InputError, match="There is no file"):
         read("parquet", tmp_path / "none.parquet")
     with pytest.raises(InputError, match="is a folder"):
         read("parquet", tmp_path)
     (tmp_path / "a.parquet").write_bytes(b"PAR1 nothing")
-    with pytest.raises(InputError, match=r"is damaged or no Parquet file \(.*\); make it again"):
+    with pytest.raises(
+        InputError, match=r"is corrupted or not a Parquet file \(.*\); restore the file"
+    ):
         read("parquet", tmp_path / "a.parquet")
 
 
@@ -105,5 +107,5 @@ def test_invalid_counts_are_rejected(tmp_path):
     with pytest.raises(InputError, match=r"a\.parquet"):
         read_corpus(path)
     pl.DataFrame(columns | {"count": ["x", "y"]}).write_parquet(path)
-    with pytest.raises(InputError, match=r"a\.parquet is damaged"):
+    with pytest.raises(InputError, match=r"a\.parquet is corrupted"):
         read_corpus(path)

@@ -55,9 +55,9 @@ def test_options_have_an_effect_or_are_rejected(name, option, tmp_path):
     if option in FORMATS[name].options:
         assert outcome(path, name, **given) != outcome(path, name)
     else:
-        message = f"^{option} means nothing for .*, which is read as {name} .*; leave it out, or"
+        message = f"^{option} has no effect on .*, which is read as {name} .*; remove it or"
         if option == "metadata":
-            message = f"has no column '.*': it is read as {name} .*; give a .csv, .jsonl or"
+            message = f"has no column '.*': the file is read as {name} .*; pass a .csv, .jsonl or"
         with pytest.raises(InputError, match=message):
             read(path, format=name, **given)
         with pytest.raises(InputError, match=message):
@@ -70,7 +70,7 @@ def test_options_are_checked_by_format_not_by_number_of_files(tmp_path):
     assert read(tmp_path, name_column="id", min_df=1, max_df=1.0).names == ["one", "one"]
     (tmp_path / "a.txt").write_text("tea\n")
     (tmp_path / "b.txt").write_text("cup\n")
-    with pytest.raises(InputError, match=r"name_column means nothing for .* read as lines"):
+    with pytest.raises(InputError, match=r"name_column has no effect on .* read as lines"):
         read([tmp_path / "a.txt", tmp_path / "b.txt"], name_column="id")
     with pytest.raises(InputError, match="different formats"):
         read([tmp_path / "a.txt", tmp_path / "a.csv"], name_column="id")
@@ -94,7 +94,7 @@ def test_missing_zstandard_names_the_extra(tmp_path, monkeypatch):
     assert Input.of(path).open().read() == b"tea\n"
     monkeypatch.setitem(sys.modules, "zstandard", None)
     monkeypatch.setitem(sys.modules, "compression.zstd", None)
-    message = r"docs\.txt\.zst is compressed by zstd.*pip install 'opelda\[zstd\]'\.$"
+    message = r"docs\.txt\.zst is compressed with zstd.*pip install 'opelda\[zstd\]'\.$"
     with pytest.raises(InputError, match=message):
         Input.of(path).open().read()
     with (
@@ -129,7 +129,7 @@ def test_user_defined_format(tmp_path):
         path.write_text("tea:2 cup\n")
         with pytest.raises(InputError, match=r"notes\.bags, line 1 is not 'word:count \.\.\.'"):
             read(path)
-        with pytest.raises(InputError, match="text_column means nothing for"):
+        with pytest.raises(InputError, match="text_column has no effect on"):
             read(path, text_column="text")
     finally:
         del FORMATS["bags"]

@@ -80,7 +80,7 @@ def test_undecodable_bytes_name_their_line(name, line, good, block_size):
         column = 12
     assert str(error.value).startswith(
         f"the file, line 3 is not valid utf-8 (byte 0xe9 at column {column}); "
-        "give encoding='latin-1' or what it is written in"
+        "pass encoding='latin-1' or the encoding of the file"
     )
     found, _, problems = read(name, data, skip=True, block_size=block_size)
     assert found == [good] * (7 if header is None else 6)
@@ -91,13 +91,13 @@ def test_undecodable_bytes_name_their_line(name, line, good, block_size):
 
 
 def test_undecodable_bytes_of_other_encodings_name_their_line():
-    with pytest.raises(InputError, match=r"line 2 is not valid cp1252; give encoding="):
+    with pytest.raises(InputError, match=r"line 2 is not valid cp1252; pass encoding="):
         read("lines", b"tea\n\x81\n", encoding="cp1252")
     with pytest.raises(InputError, match=r"line 2 is not valid utf-16"):
         read("lines", "tea\ncup".encode("utf-16") + b"\x00", encoding="utf-16")
     with pytest.raises(InputError, match=r"line 1 is not valid utf-8 \(byte 0xe9 at column 4\)"):
         read("lines", "été ".encode()[:-1] + BAD[-1:])
-    with pytest.raises(InputError, match=r"line 1 is not valid utf-8 .* give encoding='utf-16'"):
+    with pytest.raises(InputError, match=r"line 1 is not valid utf-8 .* pass encoding='utf-16'"):
         read("lines", "tea".encode("utf-16"))
     for encoding in ("no such", "hex", "rot13", ""):
         with pytest.raises(InputError, match="encoding must be a text encoding"):
@@ -127,15 +127,15 @@ def test_json_values_are_converted_to_text():
         ('{"text": "tea"', "is not JSON (expecting ',' delimiter at column 15); correct the line"),
         ('{"text": "tea"} x', "is not JSON (extra data at column 17); correct the line"),
         ("tea", "is not JSON (expecting value at column 1); correct the line"),
-        ("[" * 10**5, "is not JSON (nested too deep); correct the line"),
+        ("[" * 10**5, "is not JSON (the nesting is too deep); correct the line"),
         ("1" * 10**4, "is not JSON (a number is too long); correct the line"),
         (
             '{"text": {"a": 1}}',
-            "holds an object where the text should be; name another with text_column=",
+            "has an object instead of a text; name another key with text_column=",
         ),
-        ('{"text": [1]}', "holds a list of other than strings where the text should be"),
-        ('{"text": true}', "holds true or false where the text should be"),
-        ('{"body": "tea"}', "has no key 'text'; it has 'body': give text_column="),
+        ('{"text": [1]}', "has a list with values that are not strings instead of a text"),
+        ('{"text": true}', "has a boolean instead of a text"),
+        ('{"body": "tea"}', "has no key 'text'; available: 'body'; pass text_column="),
     ],
 )
 def test_invalid_json_lines_are_named_or_skipped(line, message):
@@ -168,7 +168,9 @@ def test_skipped_json_objects_do_not_choose_the_text_key(first):
 
 def test_json_name_key_must_be_in_the_first_object():
     data = b'{"id": 1, "text": "tea"}\n{"text": "cup"}\n'
-    with pytest.raises(InputError, match=r"^the file, line 1 has no key 'key'; it has 'id', 't"):
+    with pytest.raises(
+        InputError, match=r"^the file, line 1 has no key 'key'; available: 'id', 't"
+    ):
         read("jsonl", data, name_column="key")
     assert read("jsonl", data, True, name_column="id")[1] == ["1", ""]
     blocks = FORMATS["jsonl"].blocks
@@ -209,14 +211,16 @@ def test_text_column_is_found_by_name(keys, chosen, tmp_path):
         ("parquet", path),
     ):
         if expected is None:
-            with pytest.raises(InputError, match=r"is the text; it has 'a', 'b', so name it"):
+            with pytest.raises(
+                InputError, match=r"usual name for texts; available: 'a', 'b'; select one"
+            ):
                 read(name, data)
         else:
             assert read(name, data) == [expected]
         assert read(name, data, text_columns=tuple(keys[::-1])) == [
             " ".join([*values.values()][::-1])
         ]
-        with pytest.raises(InputError, match=r"has no (column|key) 'nothing'; it has '"):
+        with pytest.raises(InputError, match=r"has no (column|key) 'nothing'; available: '"):
             read(name, data, text_columns=("nothing",))
 
 
@@ -224,7 +228,7 @@ def test_mallet_lines_have_a_name_a_label_and_a_text():
     data = b"a x tea for  two \r\nb\ty\n\n c  z\tcup\nlonely\n"
     found, names, problems = read("mallet", data, skip=True)
     assert (found, names) == (["tea for  two ", "", "cup"], ["a", "b", "c"])
-    assert problems.first == ["the file, line 5 has one field only."]
+    assert problems.first == ["the file, line 5 has only one field."]
 
 
 def test_files_of_a_folder_are_read_in_order(tmp_path):

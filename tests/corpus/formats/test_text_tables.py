@@ -90,7 +90,9 @@ def test_quote_within_an_unquoted_field_is_literal():
         found = read("csv", data, block_size=block_size)
         assert found == ['5" disk', "tea", 'a "b" c', "cup", "", "pot"]
     mixed = b'id,text\n"1",5" disk\n"2"tea,cup\n"3",pot\n'
-    with pytest.raises(InputError, match=r"line 3 is malformed \(a quote stands within a field\)"):
+    with pytest.raises(
+        InputError, match=r"line 3 is malformed \(a quote is inside an unquoted field\)"
+    ):
         read("csv", mixed)
     found, _, problems = read("csv", mixed, skip=True)
     assert (found, problems.n_skipped) == (['5" disk', "pot"], 1)
@@ -105,13 +107,13 @@ def test_rows_that_start_with_magic_numbers_are_text(start):
 
 def test_rows_of_the_wrong_width_are_named_or_skipped():
     data = b'id,text\n1,"two\nlines"\n2,a,b\n\n3\n4,tea\n'
-    with pytest.raises(InputError, match="line 4 has 3 fields, not 2 as the first; correct"):
+    with pytest.raises(InputError, match="line 4 has 3 fields instead of 2 as in line 1; correct"):
         read("csv", data)
     found, _, problems = read("csv", data, skip=True)
     assert found == ["two\nlines", "tea"]
     assert problems.first == [
-        "the file, line 4 has 3 fields, not 2 as the first.",
-        "the file, line 6 has 1 fields, not 2 as the first.",
+        "the file, line 4 has 3 fields instead of 2 as in line 1.",
+        "the file, line 6 has 1 fields instead of 2 as in line 1.",
     ]
 
 
@@ -129,7 +131,7 @@ def test_unclosed_quote_in_the_header_stops_reading_early(tmp_path, monkeypatch)
     path = tmp_path / "t.csv"
     path.write_bytes(b'id,"text\n' + b"1,tea\n" * 2**19)
     source = Input.of(path)
-    with pytest.raises(InputError, match="line 1 is malformed, as its quotes do not match"):
+    with pytest.raises(InputError, match="line 1 has unmatched quotes"):
         next(FORMATS["csv"].blocks(source, Options(), None))
     assert source.n_read < source.size
 
@@ -152,9 +154,11 @@ def test_numbered_columns_mean_no_header():
     assert read("tsv", data, text_columns=("2", "1")) == ["tea a", "cup b"]
     assert read("tsv", data, True, text_columns=("2",), name_column="1")[1] == ["a", "b"]
     for columns, name in ((("3",), None), (("0",), None), (("1",), "id")):
-        with pytest.raises(InputError, match=r"line 1 has 2 columns, and '.*' is not one of their"):
+        with pytest.raises(
+            InputError, match=r"line 1 has 2 columns, but '.*' is not a column number"
+        ):
             read("tsv", data, text_columns=columns, name_column=name)
-    with pytest.raises(InputError, match="or give columns by number, as '2'"):
+    with pytest.raises(InputError, match="or pass column numbers such as '2'"):
         read("tsv", data)
 
 

@@ -55,7 +55,9 @@ def test_vocabulary_has_one_word_per_line(raw, expected):
 def test_invalid_vocabularies_name_the_line(tmp_path, monkeypatch):
     path = tmp_path / "v.txt"
     path.write_bytes(b"a\nb\nc\nb\n")
-    with pytest.raises(InputError, match=r"v\.txt has the word 'b' in line 2 and again in line 4"):
+    with pytest.raises(
+        InputError, match=r"v\.txt has the word 'b' in line 2 and a duplicate in line 4"
+    ):
         _vocab.read_vocabulary(Input.of(path))
     path.write_bytes(b"a\ncaf\xe9\n")
     with pytest.raises(InputError, match=r"v\.txt, line 2 is not utf-8"):
@@ -68,7 +70,7 @@ def test_invalid_vocabularies_name_the_line(tmp_path, monkeypatch):
     with pytest.raises(InputError, match="too many for a vocabulary"):
         _vocab.read_vocabulary(Input.of(path))
     for word in ("a\nb", "a\r"):
-        with pytest.raises(InputError, match="has a line break in it"):
+        with pytest.raises(InputError, match="contains a line break"):
             written_and_read([word])
 
 
@@ -131,7 +133,7 @@ def test_vocabulary_path_of_a_uci_target():
 
 def test_fractional_counts_are_named():
     X = sparse.csr_array(np.array([[0, 1], [2, 1.5]], np.float32))
-    with pytest.raises(InputError, match=r"Document 1 counts 'b' as 1\.5, and UCI holds whole"):
+    with pytest.raises(InputError, match=r"Document 1 counts 'b' as 1\.5, but UCI supports whole"):
         count_matrices.check_whole(Corpus(X, Vocabulary(["a", "b"])), "UCI")
     with pytest.raises(InputError, match="Document 0 counts column 1 as inf"):
         count_matrices.check_whole(Corpus(sparse.csr_array([[0.0, np.inf]])), "UCI")

@@ -120,10 +120,10 @@ def test_stream_learns_phrases_from_its_first_batch():
 @cases(
     ("settings", "message"),
     [
-        ({"phrases": True, "ngrams": 2}, "phrases are pairs that are scored"),
+        ({"phrases": True, "ngrams": 2}, "phrases and ngrams are mutually exclusive"),
         ({"phrases": 2.0}, "phrases must be"),
         ({"phrases": "health care"}, "phrases must be True, a score from -1 to 1, or phrases"),
-        ({"phrases": ["health"]}, "must be pairs of words, but one is 'health'"),
+        ({"phrases": ["health"]}, "must be pairs of words, but contain 'health'"),
         ({"phrases": ["a  b"]}, "must be pairs of words"),
         ({"phrases": None}, "phrases must be"),
     ],

@@ -50,8 +50,8 @@ def test_counts_are_independent_of_threads_and_blocks():
 @cases(
     ("settings", "message"),
     [
-        ({"split": "x"}, "split must be a function from a text to its words or None, got 'x'"),
-        ({"split": by_hyphens, "pattern": "[a-z]+"}, "split and pattern both say what a word is"),
+        ({"split": "x"}, "split must be None or a function that splits a text into words, got 'x'"),
+        ({"split": by_hyphens, "pattern": "[a-z]+"}, "split and pattern are mutually exclusive"),
     ],
 )
 def test_invalid_settings_are_rejected(settings, message):
@@ -74,7 +74,7 @@ def test_model_file_holds_the_name_of_split(tmp_path):
     opelda.save(model, tmp_path / "m")
     loaded = opelda.load(tmp_path / "m")
     for texts in (TEXTS, TEXTS[:1]):
-        with pytest.raises(InputError, match=f"{name}, which no file holds; give it again with"):
+        with pytest.raises(InputError, match=f"{name}, which is not in the file; pass it with"):
             loaded.transform(texts)
     assert np.array_equal(loaded.transform(corpus), expected)
     assert np.array_equal(loaded.transform(corpus.X), expected)

@@ -140,7 +140,7 @@ def test_file_has_one_stop_word_per_line(tmp_path):
     file.write_bytes("\ufeffthe\r\n  über \n\nthe\n".encode())
     assert stop_words_from(file) == stop_words_from(str(file)) == ("the", "über")
     file.write_bytes(gzip.compress(b"the"))
-    with pytest.raises(InputError, match=r"words\.txt is not UTF-8"):
+    with pytest.raises(InputError, match=r"words\.txt is not valid UTF-8"):
         stop_words_from(file)
     with pytest.raises(InputError, match=r"no\.txt cannot be read \(No such file"):
         stop_words_from(tmp_path / "no.txt")

@@ -117,8 +117,8 @@ def test_missing_library_is_logged_once(caplog):
         corpus = read(CHINESE)
         read(CHINESE)
     assert [r.getMessage() for r in caplog.records if "pairs of characters" in r.getMessage()] == [
-        "Chinese, Japanese or Thai text is cut into pairs of characters; "
-        "pip install 'opelda[segmentation]' for words."
+        "Chinese, Japanese or Thai text is split into pairs of characters; "
+        "run pip install 'opelda[segmentation]' to split it into words."
     ]
     assert corpus.vocabulary.tokenizer.unspaced == "pairs"
     assert {"北京", "京大", "大学"} <= set(corpus.words)
@@ -131,7 +131,9 @@ def test_model_that_needs_the_missing_library_raises(tmp_path):
     opelda.save(model, tmp_path / "m")
     loaded = opelda.load(tmp_path / "m")
     assert loaded.transform(["hello"]).shape == (1, 2)  # which needs no segmentation
-    with pytest.raises(InputError, match=r"not here: pip install 'opelda\[segmentation\]'"):
+    with pytest.raises(
+        InputError, match=r"missing package; run pip install 'opelda\[segmentation\]'"
+    ):
         loaded.transform(["北京大学"])
 
 

@@ -73,8 +73,8 @@ class Format:
         named = [column for column in options.metadata if column != AUTO]
         if named and "metadata" not in self.options:
             raise InputError(
-                f"{label} has no column {named[0]!r}: it is read as {self.name} "
-                f"({self.summary}); give a .csv, .jsonl or .parquet file, or another {{format}}.",
+                f"{label} has no column {named[0]!r}: the file is read as {self.name} "
+                f"({self.summary}); pass a .csv, .jsonl or .parquet file, or another {{format}}.",
                 format=...,
             )
         # the defaults of `Options` are "not given"; an encoding of UTF-8 is no request
@@ -87,8 +87,8 @@ class Format:
         for name, is_given in given.items():
             if is_given and name not in self.options:
                 raise InputError(
-                    f"means nothing for {label}, which is read as {self.name} ({self.summary}); "
-                    "leave it out, or give another {format}.",
+                    f"has no effect on {label}, which is read as {self.name} "
+                    f"({self.summary}); remove it or pass another {{format}}.",
                     name,
                     format=...,
                 )

@@ -30,7 +30,7 @@ def compression_of(head: bytes, promised: str = "") -> str | None:
     if not found and promised and len(head) < N_MAGIC:
         begin = MAGIC[promised][0]
         if begin.startswith(head[: len(begin)]):
-            raise EOFError("it ends too early")
+            raise EOFError("the file is truncated")
     return found
 
 
@@ -80,7 +80,7 @@ def decompressed(read: Callable[[int], bytes], suffix: str, label: str) -> Itera
                 yield out
                 data = b""  # the input may give more output
             elif not (data := read(CHUNK)):
-                raise EOFError("it ends too early")
+                raise EOFError("the file is truncated")
             out = b"" if stream.eof else stream.decompress(data, CHUNK)
         # streams may be followed by zeros, as tapes and xz pad them
         data = stream.unused_data.lstrip(b"\0")
@@ -188,6 +188,6 @@ def _zstd(label: str) -> Any:
         except ImportError:
             pass
     raise InputError(
-        f"{label} is compressed by zstd, which needs a package more; "
-        "install it with pip install 'opelda[zstd]'."
+        f"{label} is compressed with zstd, which needs a missing package; run pip install "
+        "'opelda[zstd]'."
     )

@@ -67,7 +67,7 @@ def _in_folder(input: Input, format: str) -> list[Input]:
     inputs = [Input.of(path) for path in paths if not is_vocabulary(path)]
     if format != "auto":
         if not inputs:
-            raise InputError(f"{input.label} has no files in it; give another folder.")
+            raise InputError(f"{input.label} is an empty folder; pass a folder with files.")
         return inputs
     kinds = {by_name(one.plain_name) for one in inputs}
     known = {kind.name for kind in kinds if kind is not None}
@@ -154,16 +154,16 @@ def _refuse_binary(head: bytes, label: str) -> None:
     """Raise NotTextError for archives and other files that are not text."""
     if head.startswith(JAVA):
         raise NotTextError(
-            f"{label} is in a binary form of Java's, as mallet import-file writes it, which "
-            "only MALLET reads; give the original texts."
+            f"{label} is a Java binary file written by mallet import-file, an unsupported "
+            "format; pass the original texts."
         )
     if head.startswith(b"PK\x03\x04") or head[257:262] == b"ustar":
         kind = "zip" if head.startswith(b"PK") else "tar"
         raise NotTextError(f"{label} is a {kind} archive; unpack it first.")
     if b"\0" in head or head.startswith(PDF):
         raise NotTextError(
-            f"{label} is not text and of no known format; if it is text all the same, "
-            "say {format}.",
+            f"{label} is a binary file of an unsupported format; if the file is text, pass "
+            "{format}.",
             format="lines",
         )
 
@@ -182,6 +182,7 @@ def _is_json(line: bytes, input: Input, is_cut: bool) -> bool:
         return True
     if input.plain_name.endswith(".json") or isinstance(value, list):
         raise InputError(
-            f"{input.label} is not JSON Lines, a value a line; make it so, as with jq -c '.[]'."
+            f"{input.label} is not JSON Lines (one value per line); convert the file, for "
+            "example with jq -c '.[]'."
         )
     return False

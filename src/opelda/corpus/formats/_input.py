@@ -68,10 +68,10 @@ class Input:
             return source
         if isinstance(source, str) and source == "-":
             if sys.stdin is None:
-                raise InputError("There is no standard input; give the path of a file.")
+                raise InputError("Standard input is closed; pass the path of a file.")
             return cls("standard input", None, getattr(sys.stdin, "buffer", sys.stdin))
         if isinstance(source, io.TextIOBase):
-            raise InputError("The file is open for text; open it with mode 'rb'.")
+            raise InputError("The file is open in text mode; open the file with mode 'rb'.")
         if hasattr(source, "read"):
             name = getattr(source, "name", None)
             return cls(printable(name) if isinstance(name, str) else "the file", None, source)
@@ -142,8 +142,8 @@ class Input:
         if skip:
             file.close()
             raise ChangedError(
-                f"{self.label} ends before byte {offset}, where reading should resume; "
-                "give the former file, or start without a position."
+                f"{self.label} was truncated: it ends before byte {offset}, where reading "
+                "resumes; restore the file, or start without a position."
             )
         return file
 
@@ -160,7 +160,7 @@ class Input:
         if self._once is None:
             self._once = self._content()
         elif self._once.used:
-            raise InputError(f"{self.label} can be read only once; give a file.")
+            raise InputError(f"{self.label} can be read only once; pass the path of a file.")
         return self._once
 
     def _content(self) -> ByteStream:
@@ -205,7 +205,7 @@ class Input:
                     continue
                 data = read(size)
                 if data is None:
-                    raise BlockingIOError("it does not wait for data; open it in blocking mode")
+                    raise BlockingIOError("reading would block; open the file in blocking mode")
                 if not isinstance(data, bytes | bytearray | memoryview):
                     kind = type(data).__name__
                     raise InputError(f"The file gives {kind}, not bytes; open it with 'rb'.")
@@ -227,11 +227,11 @@ class Input:
     def _failure(self, error: Exception) -> InputError:
         if isinstance(error, FileNotFoundError):
             return InputError(f"There is no file {self.label}; check the path.")
-        what = f"is damaged or cut short ({reason(error)}); copy or make it again."
+        what = f"is corrupted or truncated ({reason(error)}); restore the file or copy it again."
         if isinstance(error, IsADirectoryError):
-            what = "is a folder; give a file in it."
+            what = "is a folder; pass a file in the folder."
         elif isinstance(error, OSError) and error.errno is not None:
-            what = f"cannot be read: {reason(error)}; check the file."
+            what = f"cannot be read: {reason(error)}; check the file and its permissions."
         return InputError(f"{self.label} {what}")
 
 
@@ -275,7 +275,7 @@ def _as_utf8(pieces: Iterable[bytes], encoding: str, label: str) -> Iterator[byt
             text = decoder.decode(data or b"", final=data is None)
         except UnicodeError as error:
             why = f"{label} cannot be decoded ({error})"
-            raise InputError(f"{why}; give its encoding.") from None
+            raise InputError(f"{why}; pass the encoding of the file.") from None
         if text or data == b"":  # an empty piece says "no data yet"
             yield text.encode("utf-8", "surrogatepass")
 
@@ -298,8 +298,8 @@ def reason(error: BaseException) -> str:
 def check_position(good: bool, position: Any, label: str) -> None:
     """Raise InputError for a position that is not good."""
     if not good:
-        what = f"{position!r} is no position in {label}"
-        raise InputError(f"{what}; give a position of the same source.")
+        what = f"{position!r} is not a valid position in {label}"
+        raise InputError(f"{what}; pass a position from the same source.")
 
 
 def row_position(position: Any, n_rows: int, label: str) -> int:
@@ -312,7 +312,7 @@ def row_position(position: Any, n_rows: int, label: str) -> int:
 def checked_path(text: str) -> str:
     """Return a path; raise InputError if no file can have that name."""
     if not text or "\0" in text:
-        raise InputError(f"A path cannot be {text!r}; give the name of a file.")
+        raise InputError(f"A path cannot be {text!r}; pass the name of a file.")
     return text
 
 

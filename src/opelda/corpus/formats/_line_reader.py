@@ -60,8 +60,8 @@ class LineReader:
             if len(self._tail) < before or digest(self._tail).hex() != start["tail"]:
                 self._file.close()
                 raise ChangedError(
-                    f"{self.label} is another file than the one that was read up to line "
-                    f"{self.line:,}; give the former file, or start without a position."
+                    f"{self.label} is not the file that was read up to line {self.line:,}; "
+                    "restore that file, or start without a position."
                 )
 
     def _unseen(self, file: Any, start: Any, input: Input, options: Options) -> Any:
@@ -247,6 +247,6 @@ def report_encoding(where: str, data: bytes, options: Options) -> None:
     options.problems.add(
         where,
         what,
-        "give {encoding} or what it is written in",
+        "pass {encoding} or the encoding of the file",
         encoding="utf-16" if wide else "latin-1",
     )

@@ -44,7 +44,7 @@ def choose(
     if len(textual) == 1:
         return list(textual)
     raise InputError(
-        f"{where} does not say which {kind} is the text; {listed(names)}, so name it with "
+        f"{where} has no {kind} with a usual name for texts; {listed(names)}; select one with "
         "{text_column}.",
         text_column=...,
     )
@@ -76,8 +76,9 @@ def choose_from_frame(
     for name in chosen:
         if name not in readable and not (kinds[name].is_numeric() and wanted):
             raise InputError(
-                f"{where} has values of type {kinds[name]} in its column {name!r}, and text "
-                "(String) is needed; convert the column, or name another one with {text_column}.",
+                f"{where} has values of type {kinds[name]} in its column {name!r}, but texts "
+                "must be of type String; convert it, or name another column with "
+                "{text_column}.",
                 text_column=...,
             )
     return chosen
@@ -143,7 +144,7 @@ def listed(names: Sequence[str]) -> str:
     """Return the existing names, for messages."""
     shown = _shown(names)
     more = f" and {len(names) - len(shown)} more" if len(names) > len(shown) else ""
-    return f"it has {', '.join(shown) or 'none'}{more}"
+    return f"available: {', '.join(shown) or 'none'}{more}"
 
 
 def text_under(record: Mapping[Any, Any], keys: Sequence[str]) -> str | None:
@@ -165,7 +166,7 @@ def text_of(value: Any) -> str:
         return str(value)
     if isinstance(value, list | tuple) and all(isinstance(word, str) for word in value):
         return " ".join(value)
-    names = {dict: "an object", list: "a list of other than strings", bool: "true or false"}
+    names = {dict: "an object", list: "a list with values that are not strings", bool: "a boolean"}
     raise TypeError(names.get(type(value), type(value).__name__))
 
 
@@ -204,7 +205,7 @@ def _cell(value: Any) -> str | None:
         if isinstance(value, bytes):
             return value.decode("utf-8", "replace")
         return str(value).lower() if isinstance(value, bool) else str(value)
-    except (RecursionError, ValueError):  # nested too deeply, or a number too long
+    except (RecursionError, ValueError):  # the nesting is too deeply, or a number too long
         return None
 
 

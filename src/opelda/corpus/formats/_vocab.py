@@ -32,15 +32,15 @@ def read_vocabulary(input: Input, encoding: str = "utf-8") -> list[str]:
     if len(raw) > MOST_BYTES:
         raise InputError(
             f"{input.label} has more than {MOST_BYTES:,} bytes, too many for a vocabulary; "
-            "give a file with a word a line."
+            "pass a file with one word per line."
         )
     try:
         words = raw.decode(codec(encoding)).removeprefix("\ufeff").split("\n")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         raise InputError(
-            f"{input.label}, line {line} is not {encoding} ({error.reason}); "
-            "give the vocabulary's encoding, for example {encoding}.",
+            f"{input.label}, line {line} is not {encoding} ({error.reason}); pass the "
+            f"vocabulary's encoding, for example {{encoding}}.",
             encoding="latin-1",
         ) from None
     if words[-1] == "":
@@ -50,7 +50,7 @@ def read_vocabulary(input: Input, encoding: str = "utf-8") -> list[str]:
     for line, word in enumerate(words, 1):
         if (first := lines.setdefault(word, line)) != line:
             raise InputError(
-                f"{input.label} has the word {word!r} in line {first} and again in line {line}; "
-                "make the words differ."
+                f"{input.label} has the word {word!r} in line {first} and a duplicate in line "
+                f"{line}; remove the duplicate."
             )
     return words

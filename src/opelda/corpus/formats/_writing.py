@@ -37,9 +37,11 @@ def write_in_one_step(
     text = checked_path(os.fsdecode(path))
     label = "standard output" if path == "-" else printable(text)
     if path != "-" and os.path.isdir(text):
-        raise InputError(f"{label} is a folder; give the name of a file.")
+        raise InputError(f"{label} is a folder; pass the name of a file.")
     if path != "-" and not os.path.isdir(os.path.dirname(os.path.realpath(text))):
-        raise InputError(f"{label} cannot be written: its folder does not exist; make the folder.")
+        raise InputError(
+            f"{label} cannot be written because its folder does not exist; create the folder."
+        )
     suffix = without_suffix(text)[1]
 
     def packed(file: BinaryIO) -> Any:
@@ -61,7 +63,7 @@ def write_in_one_step(
     except BrokenPipeError:  # the reader of a pipe closed it
         raise
     except OSError as error:
-        message = f"{label} cannot be written: {reason(error)}; write to another place."
+        message = f"{label} cannot be written: {reason(error)}; choose another path."
         raise InputError(message) from error
 
 
@@ -97,8 +99,8 @@ def sidecar_of(corpus: "Corpus", path: str, format: str = "") -> tuple[str, byte
     for word in corpus.words:
         if "\n" in word or "\r" in word:
             raise InputError(
-                f"The word {word!r} has a line break in it and cannot stand in {target}, a word "
-                "a line; replace the line break."
+                f"The word {word!r} contains a line break, but {target} has one word per "
+                "line; replace the line break."
             )
     text = "".join(f"{word}\n" for word in corpus.words)
     # a reader drops one byte order mark: a first word that begins with one needs two

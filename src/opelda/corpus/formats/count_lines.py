@@ -37,7 +37,7 @@ from opelda.errors import InputError
 
 CHUNK = 4 * 2**20  # bytes that are parsed at a time
 LONGEST_LINE = 64 * 2**20  # several million words of one document
-TOO_MUCH = "counts {value}, which is not from 1 to 10,000,000,000,000"
+TOO_MUCH = "counts {value}, which is outside 1 to 10,000,000,000,000"
 
 
 @dataclass(frozen=True)
@@ -119,8 +119,8 @@ class _Reader:
             if len(rest) == LONGEST_LINE and not rest.endswith(b"\n"):
                 begin = self.offset + data.rfind(b"\n") + 1
                 raise InputError(
-                    f"{self.label} has a line of more than {LONGEST_LINE:,} bytes (it begins "
-                    f"at byte {begin}); check that the file is of this format."
+                    f"{self.label} has a line of more than {LONGEST_LINE:,} bytes (starting "
+                    f"at byte {begin}); check the format of the file."
                 )
             data += rest
             room = len(data) // self.least + 1
@@ -218,14 +218,14 @@ def uci_blocks(input: Input, options: Options, position: Any) -> Iterator[Block]
     header = re.match(rb"%b\n%b\n%b(?:\n|\Z)" % (number, number, number), input.peek())
     if header is None:
         raise InputError(
-            f"{input.label} does not begin with the numbers of documents, words and counts, a line "
-            "each; check that it is of UCI's format."
+            f"{input.label} has no UCI header: documents, words and counts on one line each; "
+            "check the format of the file."
         )
     n_documents, n_words, n_entries = map(int, header.groups())
     if n_words > MOST_WORDS:
         raise InputError(
-            f"{input.label}, line 2 announces {n_words} words; at most {MOST_WORDS} can be "
-            "numbered; check the file."
+            f"{input.label}, line 2 declares {n_words} words; at most {MOST_WORDS} are "
+            "supported; check the file."
         )
     check_width(n_words, input, options)
     if input.seekable:
@@ -271,19 +271,19 @@ class _UciReader(_Reader):
     def problem(self, kind: int, value: int) -> tuple[str, str, dict[str, Any]]:
         what = {
             1: "is not 'document word count' in whole numbers",
-            2: f"is of document {value}, and the header announces {self.n_documents}",
-            3: f"is of word {value}, and the header announces {self.start.width}",
+            2: f"has document {value}, but the header declares {self.n_documents} documents",
+            3: f"has word {value}, but the header declares {self.start.width} words",
             4: TOO_MUCH.format(value=value),
-            5: f"is of document {value}, which comes after a later one",
-            6: f"is of document {value}, far beyond what so few bytes can hold",
+            5: f"has document {value} after a later document",
+            6: f"has document {value}, more documents than a file of this size can hold",
         }[kind]
         remedies = {5: "sort the lines by document", 3: "correct the line or the header"}
         return what, remedies.get(kind, "correct the line"), {}
 
     def finish(self, n_documents: int, n_entries: int) -> int:
         if n_entries != self.n_entries:
-            what = f"announces {self.n_entries} counts and has {n_entries}"
-            self.options.problems.add(self.label, what, "check that it is complete")
+            what = f"declares {self.n_entries} counts but has {n_entries}"
+            self.options.problems.add(self.label, what, "check whether the file is truncated")
         check_documents(self.n_documents, self.offset, self.label)
         return self.n_documents
 
@@ -342,19 +342,19 @@ class _LdacReader(_Reader):
         if kind == 4:
             what = TOO_MUCH.format(value=value)
         elif kind == 7:
-            what = f"is followed by {value} pairs, not by as many as it says at its beginning"
+            what = f"has {value} pairs, a different number than declared at its start"
         elif kind != 3:
             what = "is not 'M word:count word:count ...' in whole numbers"
         elif value < first_id:
-            what = "has the word 0, and words count from 1"
+            what = "has the word 0, but words are numbered from 1"
             remedy, advice = "read it with {first_id}", {"first_id": 0}
         elif self.vocabulary is None:
-            what = f"has the word {value}, and at most {n_words} words can be numbered"
+            what = f"has the word {value}, but at most {n_words} words are supported"
         else:
-            known = f"{self.vocabulary} has {n_words}, counted from {first_id}"
-            what = f"has the word {value}, and {known}"
-            remedy = "give the vocabulary that belongs to it with {column_words}"
+            known = f"{self.vocabulary} has {n_words} words, numbered from {first_id}"
+            what = f"has the word {value}, but {known}"
+            remedy = "pass the matching vocabulary with {column_words}"
             advice = {"column_words": ...}
             if first_id == 0 and value == n_words:
-                remedy, advice = "if words count from 1, give {first_id}", {"first_id": 1}
+                remedy, advice = "if words are numbered from 1, pass {first_id}", {"first_id": 1}
         return what, remedy, advice

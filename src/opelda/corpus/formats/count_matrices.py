@@ -41,8 +41,8 @@ def check_width(width: int, input: Input, options: Options) -> None:
     n_words = len(_vocab.read_vocabulary(found, options.encoding))
     if n_words != width:
         raise InputError(
-            f"{input.label} has {width} columns, but {found.label} has {n_words} words; "
-            "give the vocabulary that belongs to it with {column_words}.",
+            f"{input.label} has {width} columns, but {found.label} has {n_words} words; pass "
+            f"the matching vocabulary with {{column_words}}.",
             column_words=...,
         )
 
@@ -51,8 +51,8 @@ def check_documents(n_documents: int, n_bytes: int, label: str) -> None:
     """Raise InputError for more documents than a file of that size can hold."""
     if n_documents > n_bytes + SLACK:
         raise InputError(
-            f"{label} announces {n_documents} documents in {n_bytes} bytes; "
-            "check that it is complete and of this format."
+            f"{label} declares {n_documents} documents in {n_bytes} bytes; check whether the "
+            "file is truncated or of another format."
         )
 
 
@@ -65,15 +65,15 @@ def file_in_blocks(
         data = file.read(most)
         if most >= 0 and file.read(1):
             raise InputError(
-                f"{input.label} swells to more than {MOST_TIMES} times its size; "
-                "it holds no matrix of counts."
+                f"{input.label} decompresses to more than {MOST_TIMES} times its size; pass a "
+                "file with a matrix of counts."
             )
     try:
         matrix = matrix_of(data)
     except Exception as error:  # SciPy, NumPy and zlib raise a dozen kinds for malformed data
         raise InputError(
-            f"{input.label} cannot be read as {what} ({reason(error)[:200]}); "
-            "check that it is complete."
+            f"{input.label} cannot be read as {what} ({reason(error)[:200]}); check whether "
+            "the file is corrupted or truncated."
         ) from None
     check_documents(matrix.shape[0], len(data), input.label)
     del data
@@ -101,7 +101,7 @@ def check_whole(corpus: Corpus, what: str) -> None:
     column = int(X.indices[at])
     word = f"column {column}" if corpus.words is None else repr(corpus.words[column])
     raise InputError(
-        f"Document {row} counts {word} as {X.data[at]:g}, and {what} holds whole numbers only; "
+        f"Document {row} counts {word} as {X.data[at]:g}, but {what} supports whole numbers only; "
         "round the counts, or choose Matrix Market or npz."
     )
 
@@ -136,14 +136,17 @@ def triples(
 
 def _mm_matrix(data: bytes) -> Any:
     if b"\0" in data:  # SciPy reads beyond its memory at a zero byte and after a last open line
-        raise ValueError("it holds a byte 0")
+        raise ValueError("it contains a null byte")
     n_rows, n_columns, n_values, layout, field, symmetry = mminfo(io.BytesIO(data))
     if field not in ("integer", "real", "double", "pattern") or symmetry != "general":
-        raise ValueError(f"it is {field} {symmetry}, not general and integer, real or pattern")
+        raise ValueError(
+            f"it is {field} {symmetry}, but only general integer, real and "
+            "pattern matrices are supported"
+        )
     if layout == "array":
         n_values = n_rows * n_columns
     if n_values > len(data):  # SciPy allocates before it reads
-        raise ValueError(f"it announces {n_values} values in {len(data)} bytes")
+        raise ValueError(f"it declares {n_values} values in {len(data)} bytes")
     if field == "integer":  # SciPy would cut off the fractions of such a file
         data = re.sub(b"integer", b"real", data, count=1, flags=re.IGNORECASE)
     return mmread(io.BytesIO(data + b"\n"))
@@ -167,7 +170,7 @@ def _npz_matrix(data: bytes) -> Any:
         # as the archive's directory claims them: zipfile reads no member beyond its claim
         unpacked = sum(member.file_size for member in archive.infolist())
     if unpacked > MOST_TIMES * len(data) + MOST_BYTES:
-        raise ValueError(f"it claims {unpacked} bytes, unpacked")
+        raise ValueError(f"it declares {unpacked} bytes after decompression")
     matrix = sparse.load_npz(io.BytesIO(data))  # it refuses pickles
     if matrix.ndim != 2 or matrix.format not in ("csr", "csc", "bsr", "coo"):
         raise ValueError(f"it is a matrix {matrix.format} of shape {matrix.shape}")

@@ -79,15 +79,15 @@ def _read_layout(
     delimiter = next((d for d in delimiters if d.encode() in data), delimiters[0])
     rows = _whole_rows(reader, data, delimiter, quoted)
     if rows.why:
-        raise InputError(f"{where} is malformed, as its quotes do not match; correct the line.")
+        raise InputError(f"{where} has unmatched quotes; correct the line.")
     names = [LONE.sub("\ufffd", name).strip() for name in rows.fields[0]]
     wanted = options.text_columns
     if wanted and all(column.isdecimal() for column in wanted):
         for column in (*wanted, *wanted_columns(options)):
             if not column.isdecimal() or not 1 <= int(column[:9]) <= len(names):
                 raise InputError(
-                    f"{where} has {len(names)} columns, and {column!r} is not one of their "
-                    "numbers; give all columns by number, or all by name."
+                    f"{where} has {len(names)} columns, but {column!r} is not a column "
+                    "number; name all columns by number, or all by name."
                 )
         columns = [int(column) - 1 for column in wanted]
         names = [str(number) for number in range(1, len(names) + 1)]
@@ -97,7 +97,8 @@ def _read_layout(
             chosen = choose(names, [name for name in names if name], wanted, where)
         except InputError as error:
             raise InputError(
-                f"{error.message[:-1]}, or give columns by number, as '2', if there is no header.",
+                f"{error.message[:-1]}, or pass column numbers such as '2' if the file has no "
+                "header.",
                 **error.advice,
             ) from None
         columns = [names.index(column) for column in chosen]
@@ -160,7 +161,7 @@ def _whole_rows(reader: LineReader, data: bytes, delimiter: str, quoted: bool) -
         is_open = "unexpected end" in why
         more = reader.take_all(len(lines)) if is_open and len(data) < LONGEST_LINE else b""
         if not more:
-            why = "a quote is not closed" if is_open else "a quote stands within a field"
+            why = "a quote is not closed" if is_open else "a quote is inside an unquoted field"
             return _Rows(data, lines, [[]], [0, 1], why)
         data, n_rows = data + more, 1
 
@@ -196,7 +197,7 @@ class _Table:
                 if is_bad:
                     report_encoding(where, row, self.options)
                 elif row.strip(b"\r\n"):  # blank lines are skipped
-                    what = f"has {len(fields)} fields, not {layout.width} as the first"
+                    what = f"has {len(fields)} fields instead of {layout.width} as in line 1"
                     if rows.why:
                         what = f"is malformed ({rows.why})"
                     self.options.problems.add(where, what, "correct the line")

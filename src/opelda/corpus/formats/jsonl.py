@@ -87,17 +87,17 @@ class _Records:
             keys = self.keys or choose_keys(record, f"{self.label}, line {number}")
             text = text_under(record, keys)
         except TypeError as error:
-            what = f"holds {error} where the text should be"
-            remedy = "name another with {text_column}"
+            what = f"has {error} instead of a text"
+            remedy = "name another key with {text_column}"
         except InputError:
-            what = "does not say which key is the text"
-            remedy = f"{listed(list(record))}, so name it with {{text_column}}"
+            what = "has no key with a usual name for texts"
+            remedy = f"{listed(list(record))}; select one with {{text_column}}"
         else:
             if text is not None:
                 self.keys = keys  # the first object with a text decides
                 return text
             what = f"has no key {' or '.join(map(repr, keys))}"
-            remedy = f"{listed(list(record))}: give {{text_column}}"
+            remedy = f"{listed(list(record))}; pass {{text_column}}"
         self._report(number, what, remedy)
         return None
 
@@ -115,4 +115,6 @@ def _strings(position: Any, key: str) -> list[str] | None:
 def _reason(error: Exception) -> str:
     if isinstance(error, json.JSONDecodeError):
         return f"{error.msg.lower()} at column {error.colno}"
-    return "nested too deep" if isinstance(error, RecursionError) else "a number is too long"
+    return (
+        "the nesting is too deep" if isinstance(error, RecursionError) else "a number is too long"
+    )

@@ -35,11 +35,11 @@ def blocks(input: Input, options: Options, position: Any = None) -> Iterator[Blo
     position is the number of rows before it, or of documents in a file of counts.
     """
     if input.path is None:
-        raise InputError(f"{input.label} cannot be read as Parquet; give the path of a file.")
+        raise InputError(f"{input.label} cannot be read as Parquet; pass the path of a file.")
     if not input.seekable:
         with input.open():  # raises if there is no such file
             pass
-        raise InputError(f"{input.label} is a compressed Parquet file; unpack it first.")
+        raise InputError(f"{input.label} is a compressed Parquet file; decompress the file first.")
     require_pool(input.label)
     with _explained(input.label):
         # a relative path with a colon would be an address in the network
@@ -117,5 +117,6 @@ def _explained(label: str) -> Iterator[None]:
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as error:
         text = reason(error).partition(" Resolved plan")[0][:200]
         raise InputError(
-            f"{label} is damaged or no Parquet file ({text}); make it again."
+            f"{label} is corrupted or not a Parquet file ({text}); restore the file or write "
+            "it again."
         ) from None

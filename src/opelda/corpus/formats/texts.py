@@ -45,8 +45,8 @@ def mallet_blocks(input: Input, options: Options, position: Any = None) -> Itera
             elif fields:
                 options.problems.add(
                     f"{input.label}, line {number}",
-                    "has one field only",
-                    "give a name, a label and the text, separated by white space",
+                    "has only one field",
+                    "write a name, a label and the text, separated by whitespace",
                 )
         return texts, {None: names}
 
@@ -60,7 +60,7 @@ def file_blocks(input: Input, options: Options, position: Any = None) -> Iterato
     are named by their paths within the folder. A position holds the last path that was read.
     """
     if not input.is_folder:
-        raise InputError(f"{input.label} is not a folder; give one, or another format.")
+        raise InputError(f"{input.label} is not a folder; pass a folder or another format.")
     after: Any = "" if position is None else isinstance(position, dict) and position.get("after")
     check_position(isinstance(after, str), position, input.label)
     texts: list[str] = []

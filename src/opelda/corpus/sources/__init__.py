@@ -56,8 +56,8 @@ def _columns(parameter: str, given: Any) -> tuple[str, ...]:
         return () if given is None else (given,)
     if not isinstance(given, list | tuple) or not all(isinstance(name, str) for name in given):
         raise InputError(
-            f"must be the name of a column, or a list of names, got {given!r}; a column's number "
-            "goes as a string, as '2'.",
+            f"must be the name of a column or a list of names, got {given!r}; pass a column "
+            "number as a string such as '2'.",
             parameter,
         )
     return tuple(given)
@@ -75,7 +75,7 @@ def _as_words(column_words: Any) -> list[str] | None:
     if not isinstance(column_words, Mapping):
         return [str(word) for word in column_words]
     if not all(isinstance(number, int) and number >= 0 for number in column_words):
-        raise InputError("must map the columns' numbers, from 0 on, to words.", "column_words")
+        raise InputError("must map column numbers, starting from 0, to words.", "column_words")
     # a number without a word keeps its column
     width = max(column_words, default=-1) + 1
     return [str(column_words.get(i, f"word {i}")) for i in range(width)]
@@ -93,18 +93,18 @@ def open_source(
     if paths is None:
         if options.format != "auto":
             raise InputError(
-                f"{options.format!r} is for files, but the source is {type(source).__name__}; give "
-                "paths, or leave it out.",
+                f"{options.format!r} requires files, but the source is "
+                f"{type(source).__name__}; pass paths, or remove the format.",
                 "format",
             )
         return in_memory(source, options, _words(options), by_content=in_pieces)
     if options.words is not None:
         raise InputError(
-            "must be the path of a file with a word a line, if the source is a file.",
+            "must be the path of a file with one word per line if the source is a file.",
             "column_words",
         )
     if follow and len(paths) > 1:
-        raise InputError("Only one file or one folder can be followed; give one.")
+        raise InputError("Only one file or one folder can be followed; pass a single path.")
     input, format = Input.of(paths[0]), options.format
     if follow and input.is_folder:
         if format != "auto":
@@ -113,11 +113,12 @@ def open_source(
     follow = follow and input.path is not None
     inputs = [input] if follow else [one for path in paths for one in expand(path, format)]
     if not inputs:
-        raise InputError("The list of files is empty; give at least one.")
+        raise InputError("The list of files is empty; pass at least one file.")
     formats = [detect(one) if format == "auto" else FORMATS[format] for one in inputs]
     if len(kinds := {one.name for one in formats}) > 1:
         raise InputError(
-            f"The files are of different formats ({', '.join(sorted(kinds))}); read them apart."
+            f"The files are of different formats ({', '.join(sorted(kinds))}); read each "
+            "format separately."
         )
     formats[0].check(options, inputs[0].label)
     if follow:
@@ -138,8 +139,8 @@ def _as_paths(source: Any) -> list[Any] | None:
     # strings in a list are texts, even if files with these names exist
     if all(isinstance(item, str) and os.path.isfile(item) for item in source):
         warn(
-            f"The strings in the list are read as texts, though files have these names "
-            f"({source[0]!r}); give pathlib.Path objects to read the files.",
+            "The strings in the list are read as texts, but they are also names of files "
+            f"({source[0]!r}); pass pathlib.Path objects to read the files.",
             UserWarning,
         )
     return None

@@ -40,8 +40,8 @@ class Files(Source):
         for input in inputs[1:] if options.column_words is None else ():
             if format.words(input, options) != self.words:
                 raise InputError(
-                    f"{input.label} has another vocabulary beside it than {inputs[0].label}; read "
-                    "them apart, or give one for both with {column_words}.",
+                    f"{input.label} has a different vocabulary file than {inputs[0].label}; "
+                    f"read the files separately, or pass one vocabulary with {{column_words}}.",
                     column_words=...,
                 )
         self.reopens = all(input.reopens for input in inputs)
@@ -109,7 +109,7 @@ class Files(Source):
                 others = any(self._was_reached(other, reached) for other in self.inputs)
                 found = None if others else reached
             if found is None:
-                input.report("is new: it is read from its beginning")
+                input.report("is new and is read from the start")
                 yield number, input, None
                 continue
             ends.remove(found)
@@ -140,7 +140,8 @@ class Files(Source):
             return [str(position["name"]), position["at"], position.get("id")]
         except (KeyError, TypeError, ValueError):
             raise InputError(
-                f"{str(position)[:80]!r} is not a place in {self.label}; start without a position."
+                f"{str(position)[:80]!r} is not a valid position in {self.label}; start "
+                "without a position."
             ) from None
 
     def _was_reached(self, input: Input, end: list[Any]) -> bool:
@@ -229,19 +230,19 @@ def goes_on(input: Input, options: Options, at: Any, ends: Sequence[Any] = ()) -
     """
     if not (has_tail(at) and input.is_file):
         if input.is_file:
-            input.report("is read from where reading stopped")
+            input.report("is read from the last position")
         return [(input, at)]
     if was_reached(input, options, at):
         input.report(f"is read from line {at['line'] + 1:,}")
         return [(input, at)]
-    other = f"than the one that was read up to line {at['line']:,}"
+    other = f"than the file that was read up to line {at['line']:,}"
     for path in _beside(input.path or Path()):
         former = Input.of(path)
         if was_reached(former, options, at):
-            report(f"{input.label} is another file {other}: {former.label} is read to its end.")
+            report(f"{input.label} is another file {other}; {former.label} is read to its end.")
             aside = put_aside(input, path.stat().st_mtime_ns, options, ends)
             return [(former, at), *(part for part in aside if part[0].path != path), (input, None)]
-    report(f"{input.label} is another file {other}, which is not beside it: all of it is new.")
+    report(f"{input.label} is another file {other}, which is missing; all lines are read as new.")
     return [(input, None)]
 
 

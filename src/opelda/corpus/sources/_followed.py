@@ -101,7 +101,10 @@ class HeldFile(Input):
         while True:
             data = os.pread(self._handle, len(tail) + CHUNK, offset - len(tail))
             if len(tail) < min(offset, END) or not data.startswith(tail):
-                raise ChangedError(f"{self.label} was truncated; look for its copy.")
+                raise ChangedError(
+                    f"{self.label} was truncated; lines that were not yet read "
+                    "are lost unless a copy exists."
+                )
             if len(data) > len(tail):
                 yield data[len(tail) :]
                 offset += len(data) - len(tail)
@@ -130,13 +133,13 @@ class GrowingFile(Files):
     def __init__(self, input: Input, format: Format, options: Options) -> None:
         if not input.seekable or not format.in_lines:
             raise InputError(
-                f"{input.label} cannot be followed; only plain files of lines can: uncompressed "
-                "text, JSON Lines, CSV, TSV or MALLET."
+                f"{input.label} cannot be followed; use an uncompressed file of lines: text, "
+                "JSON Lines, CSV, TSV or MALLET."
             )
         if options.encoding not in ("utf-8", "ascii"):
             raise InputError(
-                f"{input.label} cannot be followed in {options.encoding}, only in UTF-8; convert "
-                "its lines, as with iconv in a pipe."
+                f"{input.label} cannot be followed in {options.encoding}, only in UTF-8; "
+                "convert the lines, for example with iconv in a pipe."
             )
         super().__init__([input], format, options)
         self.input = input
@@ -173,7 +176,7 @@ class GrowingFile(Files):
             try:
                 yield from self._read(held, at, joiner)
                 self._leave(held.stat())
-                report(f"{held.label} was rotated: the old file was read to its end.")
+                report(f"{held.label} was rotated; the old file was read to its end.")
                 left = self._aside()
             except ChangedError:
                 at = self._at
@@ -287,7 +290,7 @@ class Folder(Source):
             return
         if format is not None:
             if at is not None and format.in_lines and not was_reached(input, self.options, at):
-                report(f"{input.label} is another file than before: it is read from its beginning.")
+                report(f"{input.label} was replaced and is read from the start.")
                 at = None
             yield from as_wanted(input, format, self.options, at, joiner)
         elif (text := file_text(file.path, self.options)) is not None:
@@ -302,8 +305,8 @@ class Folder(Source):
         found = detect(input)
         if found.kind == "counts":
             raise InputError(
-                f"{input.label} holds counts ({found.name}), which a followed folder cannot; put "
-                "texts into it."
+                f"{input.label} holds counts ({found.name}), which is unsupported in a "
+                "followed folder; use files of texts."
             )
         return None if found.name == "lines" else found
 
@@ -333,7 +336,8 @@ class Folder(Source):
             begun, of, at = position["file"], position["key"], position["at"]
         except (KeyError, TypeError, ValueError):
             raise InputError(
-                f"{str(position)[:80]!r} is no position in a folder; start without one."
+                f"{str(position)[:80]!r} is not a valid position in a folder; start without a "
+                "position."
             ) from None
         if is_first:
             n_known = sum(file.key in done for file in files)

@@ -61,8 +61,8 @@ class InMemory(Source):
         n_columns = 0 if isinstance(documents, pl.Series) else documents.shape[1]
         if self.words is not None and len(self.words) < n_columns:
             raise InputError(
-                f"The matrix has {n_columns} columns, but there are {len(self.words)} words for "
-                "them; give the vocabulary that the documents were counted with."
+                f"The matrix has {n_columns} columns, but there are {len(self.words)} words; "
+                "pass the vocabulary that the documents were counted with."
             )
 
     def blocks(self, block_size: int, position: Any = None) -> Iterator[Block]:
@@ -80,7 +80,7 @@ class InMemory(Source):
         row = row_number(position.get("row"))
         if row <= self.documents.shape[0] and self._tail(row) == position.get("tail"):
             return row
-        report(f"{self.label} has changed: it is read from its beginning.")
+        report(f"{self.label} has changed and is read from the start.")
         return 0
 
     def _tail(self, row: int) -> str:
@@ -95,8 +95,8 @@ def in_memory(
     """Return the documents of a source in memory; `by_content` is that of `Items`."""
     if is_mapping(source):
         raise InputError(
-            "is a mapping, which could be a table or one document; give a data frame or a list of "
-            "dictionaries.",
+            "is a mapping, which could be a table or one document; pass a data frame or a "
+            "list of dictionaries.",
             "source",
         )
     if isinstance(source, Corpus):
@@ -120,7 +120,7 @@ def in_memory(
     if isinstance(source, Iterable):
         return items(source, options, words)
     raise InputError(
-        f"must be a path, a collection of documents, a column or a matrix of counts, got "
+        "must be a path, a collection of documents, a column or a matrix of counts, got "
         f"{type(source).__name__}.",
         "source",
     )
@@ -206,7 +206,8 @@ def _distinct(names: list[str]) -> list[str]:
     for name, n_columns in Counter(names).items():
         if n_columns > 1:
             raise InputError(
-                f"The data frame has {n_columns} columns that are called {name!r}; rename them."
+                f"The data frame has {n_columns} columns with the duplicate name {name!r}; "
+                "rename the columns."
             )
     return names
 

@@ -80,8 +80,8 @@ class Items(Source):
             return
         if not isinstance(first, Mapping):
             raise InputError(
-                f"{where} is not a dictionary but {type(first).__name__}; give dictionaries only, "
-                "or leave {text_column} out.",
+                f"{where} is not a dictionary but {type(first).__name__}; pass dictionaries "
+                f"only, or remove {{text_column}}.",
                 text_column=...,
             )
         self.keys = wanted or choose_keys(first, where)
@@ -165,8 +165,8 @@ class Items(Source):
         if isinstance(item, list | tuple):
             if any(isinstance(document, str) for document in item):
                 raise InputError(
-                    f"Item {first} mixes words and documents; "
-                    "give a list of words, or a list of word lists or mappings."
+                    f"Item {first} mixes words and documents; pass a list of words, or a list "
+                    "of word lists or mappings."
                 )
             return self._counted(list(item), lambda i: f"Document {i} of item {first}")
         if not is_matrix(item):
@@ -200,9 +200,9 @@ class Items(Source):
         try:
             text = text_under(item, self.keys)
             keys, there = " or ".join(map(repr, self.keys)), listed([*map(str, item)])
-            what = f"has no key {keys}; {there}: give"
+            what = f"has no key {keys}; {there}; pass"
         except TypeError as error:
-            text, what = None, f"holds {error} where the text should be; name another with"
+            text, what = None, f"has {error} instead of a text; name another key with"
         if text is None:
             raise InputError(f"{where} {what} {{text_column}}.", text_column=...)
         return text
@@ -220,14 +220,14 @@ class Items(Source):
             if not is_bag(item) and not is_empty(item):
                 raise InputError(
                     f"Item {i} is of type {type(item).__name__}, but the documents before it are "
-                    "lists of (id, count); give documents of one kind."
+                    "lists of (id, count); pass documents of one type."
                 )
         ends = np.cumsum([0, *map(len, bags)])
         try:
             pairs = np.array([pair for bag in bags for pair in bag], np.float64).reshape(-1, 2)
         except OverflowError:
             raise InputError(
-                f"The items from {first} on hold a number too large for a word or its count."
+                f"The items from {first} on have a word number or count that is too large."
             ) from None
         ids = pairs[:, 0].astype(np.int64)
         most = 2**31 - 1 if self.words is None else len(self.words)
@@ -236,8 +236,8 @@ class Items(Source):
             at = int(np.argmax(bad))
             item = first + int(np.searchsorted(ends[1:], at, side="right"))
             raise InputError(
-                f"Item {item} has the word number {pairs[at, 0]:g}, but numbers go from 0 to "
-                f"{most - 1}; give the vocabulary that the documents were counted with."
+                f"Item {item} has the word number {pairs[at, 0]:g}, but numbers must be from "
+                f"0 to {most - 1}; pass the vocabulary that the documents were counted with."
             )
         width = int(ids.max(initial=-1)) + 1 if self.words is None else most
         counts = sparse.csr_array((pairs[:, 1], ids, ends), shape=(len(bags), width))

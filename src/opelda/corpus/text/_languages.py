@@ -52,8 +52,8 @@ def checked_stop_words(stop_words: Any) -> str | tuple[str, ...] | None:
         return codes.get(wanted, wanted)
     more = "" if len(known) > 1 else f" (or {INSTALL} for more)"
     raise InputError(
-        f"must be a language that has a list, got {stop_words!r:.80}; give one of "
-        f"{', '.join(sorted(known))}{more}, or the words themselves.",
+        f"must be a language with a list, got {stop_words!r:.80}; pass one of "
+        f"{', '.join(sorted(known))}{more}, or a list of words.",
         "stop_words",
     )
 
@@ -65,7 +65,7 @@ def checked_words(name: str, given: Any, kinds: str = "words") -> tuple[str, ...
     words = set()
     for word in given:
         if not isinstance(word, str) or not encodable(word):
-            raise InputError(f"must be words, but one of them is {word!r:.80}.", name)
+            raise InputError(f"must be words, but one is {word!r:.80}.", name)
         words.add(str(word))
     return tuple(sorted(words))
 
@@ -87,7 +87,7 @@ def stop_words_from(path: str | Path) -> tuple[str, ...]:
         lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
     except UnicodeDecodeError as error:
         raise InputError(
-            f"{path} is not UTF-8 (at byte {error.start}); save the stop words in that encoding."
+            f"{path} is not valid UTF-8 (at byte {error.start}); save the stop words in UTF-8."
         ) from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error

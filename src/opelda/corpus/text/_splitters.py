@@ -78,7 +78,7 @@ def _split_words(text: str, split: Split) -> Sequence[str]:
         raise InputError(f"must return a list of words, but returned {words!r:.80}.", "split")
     for word in words:
         if not isinstance(word, str) or not encodable(word):
-            raise InputError(f"must return words, but one of them is {word!r:.80}.", "split")
+            raise InputError(f"must return words, but returned {word!r:.80}.", "split")
     return words
 
 
@@ -89,7 +89,7 @@ def checked_pattern(pattern: Any) -> str | None:
     if not isinstance(pattern, str) or not encodable(pattern):
         raise InputError(f"must be a regular expression or None, got {pattern!r:.80}.", "pattern")
     if len(pattern) > 10_000:
-        raise InputError(f"has {len(pattern)} characters; give at most 10000.", "pattern")
+        raise InputError(f"has {len(pattern)} characters; use at most 10000 characters.", "pattern")
     if pattern == WHITESPACE or is_count_vectorizers(pattern):
         return pattern
     import polars as pl
@@ -104,9 +104,11 @@ def checked_pattern(pattern: Any) -> str | None:
         reason = str(error).strip().splitlines()[-1].removeprefix("error: ").rstrip(".")
         raise InputError(f"{shown} cannot be used: {reason:.200}.", "pattern") from None
     if groups:
-        raise InputError(f"{shown} has a group that captures; write (?:...) for (...).", "pattern")
+        raise InputError(
+            f"{shown} has a capturing group; write (?:...) instead of (...).", "pattern"
+        )
     if (found == "").any():
-        raise InputError(f"{shown} matches the empty text; write + where it has *.", "pattern")
+        raise InputError(f"{shown} matches the empty string; write + instead of *.", "pattern")
     return pattern
 
 
@@ -157,7 +159,9 @@ def found_unspaced(sample: "pl.Series") -> str:
 @cache
 def _say_pairs() -> None:
     logging.getLogger("opelda").warning(
-        "Chinese, Japanese or Thai text is cut into pairs of characters; %s for words.", INSTALL
+        "Chinese, Japanese or Thai text is split into pairs of characters; run %s to split it "
+        "into words.",
+        INSTALL,
     )
 
 
@@ -173,8 +177,8 @@ def with_spaces(texts: "pl.Series") -> "pl.Series":
         from icu4py.breakers import WordBreaker
     except ImportError:
         raise InputError(
-            "Chinese, Japanese or Thai texts were cut into the model's words by a package that is "
-            f"not here: {INSTALL}."
+            "Chinese, Japanese or Thai texts were split into the model's words by a missing "
+            f"package; run {INSTALL}."
         ) from None
 
     def spaced(run: re.Match[str]) -> str:
@@ -201,8 +205,8 @@ class Forgotten:
 
     def __call__(self, text: str) -> Sequence[str]:
         raise InputError(
-            f"Texts were cut into the model's words by a function of your own, {self.name}, which "
-            "no file holds; give it again with opelda.load(path, split=...), or give counts."
+            f"Texts were split into the model's words by your function {self.name}, which is "
+            "not in the file; pass it with opelda.load(path, split=...), or pass counts."
         )
 
 
@@ -212,10 +216,12 @@ def checked_split(split: Any, pattern: Any) -> Split | None:
         return None
     if not callable(split):
         raise InputError(
-            f"must be a function from a text to its words or None, got {split!r:.80}.", "split"
+            f"must be None or a function that splits a text into words, got {split!r:.80}.", "split"
         )
     if pattern is not None:
-        raise InputError("and pattern both say what a word is; leave one out.", "split")
+        raise InputError(
+            "and pattern are mutually exclusive; remove one of the parameters.", "split"
+        )
     return split  # type: ignore[no-any-return]
 
 

@@ -40,21 +40,23 @@ def as_texts(texts: Any) -> "pl.Series":
         return texts.cast(pl.String)
     if isinstance(texts, str | bytes) or not isinstance(texts, Iterable):
         raise InputError(
-            f"The texts must be a sequence of strings, got one {type(texts).__name__}; "
-            "for a single text give [text]."
+            f"The texts must be a sequence of strings, got one {type(texts).__name__}; pass a "
+            "single text as [text]."
         )
     values = list(texts)
     for i, text in enumerate(values):
         if not isinstance(text, str):
             kind = "missing" if text is None else f"of type {type(text).__name__}"
-            raise InputError(f"Document {i} is {kind}, not a text; give a string, or leave it out.")
+            raise InputError(
+                f"Document {i} is {kind}, not a text; pass a string, or remove the document."
+            )
     try:
         return pl.Series(values, dtype=pl.String)
     except UnicodeEncodeError:
         i = next(i for i, text in enumerate(values) if not encodable(text))
         raise InputError(
-            f"Document {i} holds a lone surrogate, which is no character; "
-            "decode its bytes with errors='replace'."
+            f"Document {i} has a lone surrogate, an invalid character; decode its bytes with "
+            "errors='replace'."
         ) from None
 
 
@@ -174,7 +176,9 @@ def checked_phrases(phrases: Any, ngrams: tuple[int, int]) -> float | tuple[str,
     if phrases is False or (isinstance(phrases, tuple | list) and not phrases):
         return ()
     if ngrams != (1, 1):
-        raise InputError("are pairs that are scored, ngrams all of them; leave one out.", "phrases")
+        raise InputError(
+            "and ngrams are mutually exclusive; remove one of the parameters.", "phrases"
+        )
     if phrases is True:
         return LEAST_NPMI
     if isinstance(phrases, int | float | np.number):
@@ -182,7 +186,7 @@ def checked_phrases(phrases: Any, ngrams: tuple[int, int]) -> float | tuple[str,
     words = checked_words("phrases", phrases, "True, a score from -1 to 1, or phrases")
     for phrase in words:
         if len(phrase.split(" ")) != 2 or not all(phrase.split(" ")):
-            raise InputError(f"must be pairs of words, but one is {phrase!r:.80}.", "phrases")
+            raise InputError(f"must be pairs of words, but contain {phrase!r:.80}.", "phrases")
     return words
 
 

@@ -45,37 +45,38 @@ if TYPE_CHECKING:  # polars is imported on first use: commands without texts sta
 
 @dataclass(frozen=True, repr=False)
 class Tokenizer:
-    r"""Cuts texts into words and counts them: a value, the same for training and for new texts.
+    r"""Splits texts into words and counts words, identically for training and new texts.
 
     Parameters
     ----------
     lower : bool
-        Whether upper-case letters become lower-case first, by the rules of Unicode.
+        Whether to convert letters to lower case first, by the rules of Unicode.
     pattern : str or None
         The pattern of words. None: two or more letters, marks, digits and underscores in a row,
         with at least one letter. ``COUNT_VECTORIZER``: scikit-learn's. ``WHITESPACE``: anything
-        between white space. Else a regular expression of Rust's `regex` without capturing groups.
+        between whitespace. Otherwise a regular expression of Rust's `regex`, without capturing
+        groups.
     stop_words : str, iterable of str or None
-        Words to leave out: the list of the texts' own language ("auto"), of a language ("english",
+        Words to exclude: the list of the texts' own language ("auto"), of a language ("english",
         "en", "de", ...; others than English need ``opelda[languages]``), of scikit-learn
         ("sklearn"), or your own.
     stem : str or None
-        A language's name or code whose Snowball algorithm reduces the words left to their stems;
-        needs ``opelda[languages]``.
+        The name or code of a language; its Snowball algorithm reduces words to stems. Needs
+        ``opelda[languages]``.
     ngrams : {1, 2, (1, 1), (1, 2), (2, 2)}
-        2, or (1, 2): also pairs of words that are neighbours after leaving out stop words, joined
-        by a space. (2, 2): pairs only.
+        2, or (1, 2): words and pairs of adjacent words after removing stop words, joined by a
+        space. (2, 2): pairs only.
     extra_stop_words : iterable of str
-        Words to leave out besides `stop_words`.
+        Words to exclude in addition to `stop_words`.
     phrases : bool, float or iterable of str
-        Pairs of neighbouring words that count as a word, such as "health care". True: pairs in at
+        Pairs of adjacent words that count as one word, such as "health care". True: pairs in at
         least 10 texts with a normalised pointwise mutual information of 0.5, or the number given.
     split : callable or None
-        Your own function from a text to the list of its words, instead of `pattern`. Models hold
-        only its name: see `opelda.load`.
+        A function that returns the list of words of a text, instead of `pattern`. Models store only
+        the function's name: see `opelda.load`.
     unspaced : {"auto", "words", "pairs"} or None
-        Whether Chinese, Japanese, Thai, Lao, Khmer and Burmese are cut into ICU's words, which need
-        ``opelda[segmentation]``, or into all pairs of neighbouring characters; None: not at all.
+        Whether Chinese, Japanese, Thai, Lao, Khmer and Burmese are split into ICU's words, which
+        need ``opelda[segmentation]``, or into all pairs of adjacent characters; None: not split.
     keep_markup : bool
         Whether URLs, e-mail addresses, @names, HTML, XML and debris of wikis become words, and
         entities such as ``&eacute;`` are not decoded.
@@ -302,5 +303,8 @@ def recalling(learned: Tokenizer, given: Tokenizer) -> Tokenizer:
 def with_split(learned: Tokenizer | None, split: Any) -> Tokenizer:
     """Return the learned tokenizer with the function that its file named."""
     if learned is None or not isinstance(learned.split, Forgotten):
-        raise InputError("is not needed: no function cut texts into the model's words.", "split")
+        raise InputError(
+            "is not needed because no function splits texts into the model's words; remove it.",
+            "split",
+        )
     return replace(learned, split=split)
