@@ -212,7 +212,7 @@ def _bound(name: str, value: Any) -> int | float:
 
 def _refuse(parameters: Any, why: str) -> None:
     for name in sorted(parameters):
-        raise InputError(f"has no effect here: {why}; leave it out.", name)
+        raise InputError(f"has no effect here: {why}; remove the option.", name)
 
 
 @contextmanager

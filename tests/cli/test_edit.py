@@ -40,7 +40,7 @@ def test_edits_match_python(cli, folder, corpus_file):
 def test_changed_topic_numbers_are_reported(cli, folder):
     done = cli("edit", "m.opelda", "--remove", 0, "--in-place")
     assert done.code == 0
-    assert "numbers that changed: 0 -> none; 1-2 -> 0-1." in done.err
+    assert "changed topic numbers: 0 -> none; 1-2 -> 0-1." in done.err
     assert "2 topics saved in m.opelda." in done.err
     assert opelda.load("m.opelda").n_components == 2
 
@@ -73,7 +73,7 @@ def test_edited_stream_resumes_and_running_stream_is_locked(cli, folder, corpus_
 
 
 MISTAKES = {
-    "no edit": (["-o", "x.opelda"], "Nothing to do"),
+    "no edit": (["-o", "x.opelda"], "No edit was requested"),
     "no output": (["--merge", "0,1"], "-o FILE or --in-place"),
     "two outputs": (["--merge", "0,1", "-o", "x.opelda", "--in-place"], "Give either"),
     "one number": (["--merge", "0", "--in-place"], "--merge must be numbers"),
@@ -81,7 +81,10 @@ MISTAKES = {
         ["--merge", "0,1", "--remove", "1", "--in-place"],
         "Topic 1 is named twice",
     ),
-    "unknown topic": (["--merge", "0,3", "--in-place"], "no topic 3; there are 3"),
+    "unknown topic": (
+        ["--merge", "0,3", "--in-place"],
+        "Unknown topic 3; topics are numbered from 0 to 2",
+    ),
     "remove all topics": (
         ["--remove", "0", "--remove", "1", "--remove", "2", "--in-place"],
         "keep at least one",
@@ -133,8 +136,8 @@ def test_near_duplicate_documents_are_reported_and_removed(cli, tmp_path):
     options = ("-k", 3, "--preset", "fast", "-o", "n.opelda")
     done = cli("fit", "t.txt", *options)
     assert done.code == 0
-    assert "at least 32% of the documents are near copies" in done.err
-    assert "others: document 1 is a copy of document 0; leave them out with --dedupe" in done.err
+    assert "at least 32% of the documents are near duplicates" in done.err
+    assert "document 1 is a duplicate of document 0; remove duplicates with --dedupe" in done.err
     done = cli("fit", "t.txt", *options, "--dedupe", "--json")
-    assert "29 near copies left out." in done.err
+    assert "29 near duplicates removed." in done.err
     assert (json.loads(done.out)["documents"], json.loads(done.out)["near_copies"]) == (61, 29)

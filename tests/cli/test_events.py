@@ -122,9 +122,9 @@ def test_slow_command_does_not_block_the_stream(capsys, tmp_path):
     commands.end(None)
     (tmp_path / "go").touch()
     err = capsys.readouterr().err
-    assert err.count("events come faster than --on-event takes them") == 1
-    assert "is still running; it is not waited for" in err
-    left_out = int(err.split(" events left out")[0].split()[-1])
+    assert err.count("events arrive faster than --on-event handles events") == 1
+    assert "is still running; opelda does not wait" in err
+    left_out = int(err.split(" events dropped")[0].split()[-1])
     assert 19 <= left_out <= 20  # without the running one
 
 
@@ -152,14 +152,14 @@ def test_topics_since_reports_changes(streamed, feed, cli):
     [
         (("topics", "MODEL", "--since", "1x"), "--since must be a whole number or a time"),
         (("topics", "MODEL", "--since", "10"), "This model has no history"),
-        (("topics", "MODEL", "--since", "1h"), "keeps no times; give documents"),
+        (("topics", "MODEL", "--since", "1h"), "stores no times; pass a number of documents"),
         (
             ("topics", "MODEL", "--since", "5", "--only", "1"),
-            "goes with --words and --json only",
+            "combine it only with --words and --json",
         ),
         (("stream", "T", "--checkpoint", "c", "--on-event", " "), "needs a command to run"),
         (("stream", "T", "--checkpoint", "c", "--events", "T"), "is the input itself"),
-        (("stream", "T", "--checkpoint", "c", "--events", "no"), "exists and holds no events"),
+        (("stream", "T", "--checkpoint", "c", "--events", "no"), "exists and has no events"),
         (("stream", "T", "--checkpoint", "c", "--events", "x/y"), "does not exist"),
         (
             ("stream", "T", "--checkpoint", "c", "--events", "-", "--preset", "fast"),

@@ -151,10 +151,10 @@ def test_typical_documents_are_printable_below_their_topic(cli, folder):
 @cases(
     ("args", "message"),
     [
-        (["--docs", 3], "name it after the model"),
+        (["--docs", 3], "add a CORPUS after the model"),
         (["t.txt"], "needs --docs"),
         (["--text-column", "a"], "no effect"),
-        (["gone.txt", "--docs", 3], "no file or folder"),
+        (["gone.txt", "--docs", 3], "not a file or folder"),
         (["--docs", 0], "--docs"),
         (["t.txt", "--docs", 3, "--since", "1h"], "--since"),
     ],

@@ -47,7 +47,7 @@ def test_defaults_are_topic_model_with_seed_0(cli, corpus_file):
     assert same(opelda.load("model.opelda"), TopicModel(random_state=0).fit(read(corpus_file)))
     for part in ("100 topics", "preset best", "80 closing sweeps", "seed 0", "--preset fast"):
         assert part in done.err
-    assert "-k 4 may say more" in done.err  # 240 documents
+    assert "try -k 4." in done.err  # 240 documents
 
 
 @pytest.mark.parametrize("name", LEARNERS)
@@ -251,7 +251,7 @@ def test_default_number_of_topics_warns_for_few_documents(cli, texts, tmp_path):
     for n_docs, is_noted in ((enough - 1, True), (enough, False), (enough + 1, False)):
         (tmp_path / "t.txt").write_text("\n".join((texts * enough)[:n_docs]))
         done = cli("fit", "t.txt", "--preset", "fast", "--passes", 1, "-o", "m.opelda")
-        assert ("many topics for so few documents" in done.err) == is_noted, n_docs
+        assert ("too many topics for this number of documents" in done.err) == is_noted, n_docs
 
 
 def test_path_is_not_wrapped_in_a_narrow_terminal(cli, model_file, tmp_path, monkeypatch):

@@ -47,7 +47,7 @@ def test_shares_and_effects_match_python(cli, folder):
         lines = shown.out.splitlines()
         begin = "1  " if name == "shares" else "topic"
         assert any(line.startswith(begin) for line in lines)
-        assert "Intervals take topics as known" in shown.err
+        assert "Intervals treat topics as known" in shown.err
         assert name == "effects" or re.search("corrected share.* mean ", lines[0])
         for row in plain:
             label = row["bin"] if name == "shares" else row["term"]
@@ -73,16 +73,16 @@ def test_tables_are_safe_for_spreadsheets(cli, folder):
 @cases(
     ("args", "message"),
     [
-        (["--by", "party"], "name it after the model"),
+        (["--by", "party"], "add a CORPUS after the model"),
         (["t.jsonl"], "needs --docs 3, --time date"),
-        (["t.jsonl", "--by", "party", "--time", "date"], "one at a time"),
+        (["t.jsonl", "--by", "party", "--time", "date"], "mutually exclusive"),
         (["t.jsonl", "--by", "what"], "no key 'what'"),
         (["t.jsonl", "--time", "date", "--unit", "eon"], "--unit must be 'minute'"),
-        (["t.jsonl", "--by", "party", "--docs", "2"], "without --docs, --rank and --label-with"),
-        (["t.jsonl", "--by", "party", "--rank", "frex"], "without --docs, --rank and"),
+        (["t.jsonl", "--by", "party", "--docs", "2"], "exclude --docs, --rank and --label-with"),
+        (["t.jsonl", "--by", "party", "--rank", "frex"], "exclude --docs, --rank and"),
         (["t.jsonl", "--by", "party", "-o", "f.pdf"], "must end in .csv, .tsv or .xlsx"),
         (["t.jsonl", "--by", "party", "-o", "t.jsonl"], "must end in"),
-        (["-o", "f.csv"], "--output takes times, groups or effects"),
+        (["-o", "f.csv"], "--output requires --time, --by or --effect"),
         (["t.jsonl", "--by", "party", "--only", "9"], "--only must be"),
     ],
 )

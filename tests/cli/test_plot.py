@@ -93,7 +93,7 @@ def test_missing_columns_suggest_shell_options(cli, folder, corpus, kind, usual,
     done = cli("plot", "m.opelda", corpus, "-o", "f.svg", *kind)
     output = done.err.splitlines()[-1]
     assert done.code == 2
-    assert f"such as {usual}; name one with {options}." in output
+    assert f"such as {usual}; select a column with {options}." in output
     assert "metadata" not in output
 
 
@@ -116,16 +116,16 @@ def test_title_is_above_the_figure(cli, folder, kind):
         (["-o", "f.gif"], "must end in .png, .svg or .pdf"),
         (["-o", "gone/f.png"], "does not exist"),
         (["-o", "m.opelda.png", "--kind", "cake"], "--kind must be 'words'"),
-        (["--kind", "time"], "name a CORPUS"),
-        (["--unit", "week"], "name a CORPUS"),
-        (["--by", "party"], "name a CORPUS"),
-        (["t.jsonl", "--kind", "map"], "leave the CORPUS out"),
+        (["--kind", "time"], "add a CORPUS"),
+        (["--unit", "week"], "add a CORPUS"),
+        (["--by", "party"], "add a CORPUS"),
+        (["t.jsonl", "--kind", "map"], "remove the CORPUS"),
         (["--kind", "map", "--words", "3"], "--words has no effect"),
         (["--kind", "learning", "--only", "1"], "--only has no effect"),
         (["t.jsonl", "--kind", "groups", "--unit", "day"], "--unit has no effect"),
-        (["--time", "date", "--kind", "map", "t.jsonl"], "leave the CORPUS out"),
+        (["--time", "date", "--kind", "map", "t.jsonl"], "remove the CORPUS"),
         (["--time", "date", "--kind", "groups", "t.jsonl"], "--time has no effect"),
-        (["--only", "1", "--topics", "2"], "leave --topics out"),
+        (["--only", "1", "--topics", "2"], "remove --topics"),
         (["--only", "9"], "--only must be"),
         (["--text-column", "a"], "no documents are read"),
         (["t.jsonl", "-o", "t.png", "--unit", "eon"], "--unit must be 'minute'"),
@@ -159,7 +159,7 @@ def test_missing_glyphs_are_reported(cli, folder):
     cli("topics", "m.opelda", "--label", "0=\u0b95\u0bb2\u0bc8")
     done = cli("plot", "m.opelda", "-o", "f.png")
     assert done.code == 0
-    assert "font lacks some of the letters" in done.err
+    assert "font lacks some characters" in done.err
     assert len(done.err.splitlines()) == 2
 
 

@@ -58,7 +58,7 @@ def test_interrupted_stream_resumes(process, cli, texts, tmp_path):
     _, err = running.communicate()
     assert running.returncode == 130, err
     assert "Traceback" not in err
-    assert err.splitlines()[-1] == "opelda: stopped; the same command goes on from c."
+    assert err.splitlines()[-1] == "opelda: stopped; run the same command to resume from c."
     assert opelda.load(tmp_path / "c" / FILE).n_docs_seen_ == 130  # lines of a pipe come once
     assert cli("stream", "-", *args, stdin="\n".join(texts) + "\n").code == 0
     assert opelda.load(tmp_path / "c" / FILE).n_docs_seen_ == 240
@@ -81,7 +81,7 @@ def test_followed_file_is_learned_as_it_grows(process, texts, tmp_path):
     running.send_signal(signal.SIGTERM)
     _, err = running.communicate()
     assert running.returncode == 130
-    assert "the same command goes on" in err
+    assert "run the same command to resume" in err
 
 
 def test_closed_pipe_ends_the_command(model_file, corpus_file, tmp_path):
@@ -176,6 +176,6 @@ def test_table_beyond_the_largest_file_size_is_one_error(
         done = cli("transform", model_file, corpus_file, "-o", f"t.{end}")
     assert done.code == 2, done.err
     assert done.err == (
-        f"opelda: t.{end} cannot be written: File too large; write to another place.\n"
+        f"opelda: t.{end} cannot be written: File too large; choose another path.\n"
     )
     assert list(tmp_path.iterdir()) == []

@@ -53,7 +53,7 @@ def test_unused_time_column_is_reported(cli, folder):
     (folder / "t.jsonl").write_text(records.replace("-02-03", ""))
     done = cli("report", "m.opelda", "t.jsonl", "-o", "r.html", "--no-stability")
     assert done.code == 0, done.err
-    line = "opelda: The column 'month' is not used for topics over time: '1' is not known to be a "
+    line = "opelda: The column 'month' is not used for topics over time: '1' is not a supported "
     assert done.err.count(line) == 1
     assert facts(folder / "r.html")["time"] is None
 
@@ -88,9 +88,9 @@ def test_report_with_groups_comparison_and_held_out_documents(cli, folder):
     ("args", "message"),
     [
         (("t.jsonl", "-o", "r.txt"), "must end in .html"),
-        (("no.jsonl",), "no file or folder"),
+        (("no.jsonl",), "not a file or folder"),
         (("t.jsonl", "--time", "when"), "'when'"),
-        (("t.jsonl", "-t", "text", "--time", "party"), "not known to be a time"),
+        (("t.jsonl", "-t", "text", "--time", "party"), "not a supported time"),
         (("t.jsonl", "-o", "no/r.html"), "does not exist"),
         (("t.jsonl", "--compare", "t.jsonl"), "t.jsonl"),
     ],
@@ -110,7 +110,7 @@ def test_folder_of_texts_has_no_columns(cli, folder, texts):
     done = cli("report", "m.opelda", "texts", "--by", "folder", "-o", "r.html")
     assert (done.code, len(done.err.splitlines())) == (2, 1)
     assert "texts has no column 'folder'" in done.err
-    assert "give a .csv, .jsonl or .parquet file, or another --format." in done.err
+    assert "pass a .csv, .jsonl or .parquet file, or another --format." in done.err
     assert "metadata" not in done.err
 
 

@@ -45,15 +45,15 @@ def test_words_unknown_to_the_model_are_found_in_texts(cli, folder):
     assert cli("search", "m.opelda", "t.jsonl", "fire").out.split()[1:] == ["Fire"]
     done = cli("search", "m.opelda", "t.jsonl", "xyzzy")
     assert (done.code, done.out) == (0, "")
-    assert done.err == "opelda: no document fits.\n"
+    assert done.err == "opelda: no matching documents.\n"
 
 
 @cases(
     ("args", "message"),
     [
-        ([], "give words, --topic or --like"),
-        (["oven", "--like", "tea"], "leave words and --topic out"),
-        (["!"], "The model knows no word of the query"),
+        ([], "pass words, --topic or --like"),
+        (["oven", "--like", "tea"], "remove the words and --topic"),
+        (["!"], "No word of the query is in the model's vocabulary"),
         (["--topic", "9"], "--topic must be"),
         (["oven", "--limit", "0"], "--limit"),
     ],

@@ -48,10 +48,10 @@ def test_seed_files_give_the_bytes_of_the_library(cli, corpus_file, file):
 @cases(
     ("text", "message"),
     [
-        ("a: b\nno words here\n", "seeds.txt, line 2 has no name or no words"),
-        ("a: b\n\na: c\n", "seeds.txt, line 3 has 'a' again"),
-        ("a: , ,\n", "seeds.txt, line 1 has no name or no words"),
-        ("# nothing\n", "seeds.txt holds no seed words"),
+        ("a: b\nno words here\n", "seeds.txt, line 2 lacks a name or words"),
+        ("a: b\n\na: c\n", "seeds.txt, line 3 has the duplicate name 'a'"),
+        ("a: , ,\n", "seeds.txt, line 1 lacks a name or words"),
+        ("# nothing\n", "seeds.txt has no seed words"),
         ("a: telephone\n", "--seed-words has no word of 'a' that occurs"),
         (
             "a: star\nb: star\nc: star\nd: star\ne: star\nf: star\n",
@@ -71,7 +71,7 @@ def test_errors_are_one_sentence(cli, corpus_file, text, message):
 @cases(
     ("text", "message"),
     [
-        ('{"a": ["b"],\n "c": }', "seeds.json, line 2 is not JSON"),
+        ('{"a": ["b"],\n "c": }', "seeds.json, line 2 is not valid JSON"),
         ('{"a": "b"}', "a list of words for 'a'"),
     ],
 )

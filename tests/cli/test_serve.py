@@ -18,7 +18,7 @@ def test_server_answers_until_sigterm(process, model_file, themes):
     line = running.stderr.readline()
     found = re.search(r"small.opelda, 3 topics, version (\w{8}), answers at (http://\S+)", line)
     assert found, line + running.stderr.read()
-    assert "there is no authentication" in running.stderr.readline()
+    assert "has no authentication" in running.stderr.readline()
     url = found[2].replace("0.0.0.0", "127.0.0.1")
     words = " ".join(themes[1])
     asked = Request(f"{url}infer", words.encode(), {"Content-Type": "text/plain"})
@@ -39,7 +39,7 @@ def test_errors_are_one_sentence(cli, model_file, monkeypatch):
     assert result.code == 2
     assert re.search(r"^opelda: --port cannot listen at 127.0.0.1:\d+: .*\.\n$", result.err)
     for args, message in (
-        (("--host", "no.such.host.invalid"), "--host names a host that is not known here"),
+        (("--host", "no.such.host.invalid"), "--host has the unknown host"),
         (("--timeout", "soon"), "--timeout must be a whole number or a time"),
         (("--corpus", "nowhere.txt"), "nowhere.txt"),
         (("--corpus", "-"), "read only once"),

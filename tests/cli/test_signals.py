@@ -53,7 +53,7 @@ def test_repeated_ctrl_c_saves_once(process, corpus_file, tmp_path, gap):
     time.sleep(gap)
     running.send_signal(signal.SIGINT)
     out, err = ended(running)
-    assert "what was learned is in m" in err
+    assert "the partial model is in m" in err
     assert opelda.load(tmp_path / "m").n_batch_iter_ > 0
     assert "documents" in out
 
@@ -63,7 +63,7 @@ def test_repeated_signals_commit_a_stream_once(process, texts, tmp_path):
     running.send_signal(signal.SIGHUP)
     time.sleep(0.001)
     running.send_signal(signal.SIGTERM)
-    assert "the same command goes on from c" in ended(running)[1]
+    assert "run the same command to resume from c" in ended(running)[1]
     assert opelda.load(tmp_path / "c" / FILE).n_docs_seen_ == 130  # lines of a pipe come once
 
 
@@ -86,7 +86,7 @@ def test_slow_pipe_is_committed_before_a_batch_is_full(process, texts, tmp_path)
     running.stdin.write(texts[12] + "\n")
     running.stdin.flush()
     running.send_signal(signal.SIGTERM)
-    assert "the same command goes on from c" in ended(running)[1]
+    assert "run the same command to resume from c" in ended(running)[1]
     assert opelda.load(checkpoint).n_docs_seen_ in (12, 13)  # the last line may be unread
 
 
@@ -94,7 +94,7 @@ def test_slow_pipe_is_committed_before_a_batch_is_full(process, texts, tmp_path)
 def test_sigterm_and_sighup_save_like_ctrl_c(process, corpus_file, tmp_path, number):
     running = learning(process, corpus_file)
     running.send_signal(number)
-    assert "what was learned is in m" in ended(running)[1]
+    assert "the partial model is in m" in ended(running)[1]
     assert opelda.load(tmp_path / "m").n_batch_iter_ > 0
 
 

@@ -88,7 +88,7 @@ def test_file_named_like_a_pattern_is_read(cli, split):
 def test_only_one_source_can_be_followed(cli, split, sources):
     done = cli("stream", *sources, "--follow", "--checkpoint", "c")
     assert done.code == 2
-    assert done.err.startswith("opelda: --follow takes one file or one folder")
+    assert done.err.startswith("opelda: --follow requires one file or one folder")
     assert done.err.count("\n") == 1
     assert not (split / "c").exists()
 

@@ -46,7 +46,7 @@ def test_resumed_stream_keeps_its_options(piped, texts):
     piped("c", *OPTIONS, "--stem", "english", "--learner", "streaming-ope", lines=texts[:100])
     done = piped("c")
     assert done.code == 0
-    assert "going on from c after 100 documents" in done.err
+    assert "resuming from c after 100 documents" in done.err
     model = opelda.load(f"c/{FILE}")
     assert (type(model).__name__, model.n_components, model.batch_size) == ("StreamingOPE", 3, 20)
     assert model.n_docs_seen_ == 240
@@ -101,7 +101,9 @@ def test_stdin_may_continue_after_the_last_line(piped, texts):
     piped("c", *OPTIONS, lines=texts[:100])
     done = piped("c", "--json", lines=texts[100:])
     assert json.loads(done.out)["documents"] == 240
-    assert "standard input is not what was read before: all of it is new" in done.err
+    assert (
+        "standard input has different contents than before and is read from the start" in done.err
+    )
 
 
 def test_stdin_may_repeat_the_last_lines(piped, texts):
@@ -125,7 +127,7 @@ def test_documents_before_a_bad_line_are_committed(cli, texts, tmp_path, monkeyp
     records = [json.dumps({"text": text}) for text in texts[:50]]
     done = piped("\n".join([*records, "bad"]))
     assert done.code == 2
-    assert "c holds what was learned from 50 documents" in done.err
+    assert "c has the model after 50 documents" in done.err
     assert "line 51 is not JSON" in done.err
     assert opelda.load(tmp_path / "c" / FILE).n_docs_seen_ == 50
     done = piped("\n".join(records) + "\n" + records[0], "--json")
@@ -141,11 +143,11 @@ def test_rotated_log_is_reported(cli, texts, tmp_path):
     log.write_text("\n".join(texts[100:]) + "\n")
     done = cli("stream", log, "--checkpoint", "c", "--json")
     assert json.loads(done.out)["documents"] == 240
-    assert f"than the one that was read up to line 60: {log}.1 is read to its end" in done.err
+    assert f"than the file that was read up to line 60; {log}.1 is read to its end" in done.err
     log.write_text("\n".join(texts[:50]) + "\n")
     done = cli("stream", log, "--checkpoint", "c", "--json")
     assert json.loads(done.out)["documents"] == 290
-    assert "which is not beside it: all of it is new" in done.err
+    assert "which is missing; all lines are read as new" in done.err
 
 
 def test_stream_tokenizes_like_fit(cli, piped, corpus_file):

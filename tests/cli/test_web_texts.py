@@ -30,8 +30,9 @@ def test_keep_markup_makes_words_of_markup(fitted):
     assert "mark-up" not in done.err
     done, words = fitted("--stop-words", "none", "--keep-markup")
     assert set(words) == {"cats", "dogs", "the", "rt", "bob", "amp", "https", "co"}
-    assert "these look like mark-up: amp, https, rt; leave them out with --stop-words +FILE." in (
-        done.err
+    assert (
+        "these words look like markup: amp, https, rt; exclude them with --stop-words +FILE."
+        in (done.err)
     )
     assert "mark-up" not in fitted("--keep-markup", "-q")[0].err
 
@@ -81,7 +82,7 @@ def test_stop_word_file_is_not_overwritten(cli, tmp_path):
 
 def test_info_and_stream_report_markup_words(cli, tmp_path):
     (tmp_path / "t.txt").write_text("galaxies colspan stars br br\nplanets of stars br\n" * 600)
-    line = "these look like mark-up: br, colspan; leave them out with --stop-words +FILE."
+    line = "these words look like markup: br, colspan; exclude them with --stop-words +FILE."
     assert line in cli("info", "t.txt").err
     options = ("--checkpoint", "state", "-k", 2, "--preset", "fast", "--batch-size", 500)
     done = cli("stream", "t.txt", *options)
@@ -105,7 +106,7 @@ def test_resumed_stream_keeps_markup(cli, tmp_path):
 def test_ambiguous_markup_word_alone_is_not_reported(cli, tmp_path, words, named):
     (tmp_path / "t.txt").write_text(f"the {words} of the company is up\n" * 20)
     output = cli("info", "t.txt").err
-    assert (f"mark-up: {named};" in output) if named else ("mark-up" not in output)
+    assert (f"markup: {named};" in output) if named else ("markup" not in output)
 
 
 def test_rare_markup_word_is_not_reported(cli, tmp_path):

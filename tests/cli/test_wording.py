@@ -86,7 +86,7 @@ def test_command_errors_name_options(cli, corpus_file, args, message):
 @cases(
     ("loss", "message"),
     [
-        ("abc", "--max-loss must be 0.01 or 0.0001/token, say, not 'abc'"),
+        ("abc", "--max-loss must be a number of nats such as 0.01 or 0.0001/token, not 'abc'"),
         ("-1/token", "--max-loss"),
         ("-1", "--max-loss must be"),
     ],
@@ -120,5 +120,5 @@ def test_reading_errors_name_options(cli, tmp_path):
     assert "min_df_data.txt, line 1" in output
     assert "--encoding latin-1" in output
     assert "--on-error skip" in output
-    assert "name it with --text-column" in cli("fit", "t.jsonl").err
+    assert "select one with --text-column" in cli("fit", "t.jsonl").err
     assert "--format lines." in cli("fit", "odd.bin").err

@@ -25,9 +25,9 @@ RUNNING = "Advanced: running"  # a panel of the help
 
 app = typer.Typer(
     name="opelda",
-    help="Topics from text: learn them, look at them, and use them on new documents.",
+    help="Learn topics from texts, inspect topics and infer topics of new documents.",
     epilog=(
-        "[bold]Begin[/bold] with [cyan]opelda demo[/cyan], or with texts of your own:\n\n"
+        "[bold]Begin[/bold] with [cyan]opelda demo[/cyan], or with your own texts:\n\n"
         "[cyan]opelda fit texts.jsonl -k 50 -o model.opelda[/cyan]\n\n"
         "[cyan]opelda topics model.opelda[/cyan]"
     ),
@@ -160,7 +160,7 @@ def options(
         bool, typer.Option("--version", help="Show the version.", callback=_version, is_eager=True)
     ] = False,
 ) -> None:
-    """Topics from text: learn them, look at them, and use them on new documents."""
+    """Learn topics from texts, inspect topics and infer topics of new documents."""
 
 
 def with_commands(words: Sequence[str] = ()) -> typer.Typer:

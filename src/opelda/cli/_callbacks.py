@@ -44,7 +44,7 @@ def name_markup(words: Any, document_frequency: Any, n_docs: int) -> None:
     found = {word: n for word, n in pairs if word in markup and n >= enough}
     if len(found) > 1 or found.keys() - AMBIGUOUS:
         named = ", ".join(sorted(found, key=lambda word: (-found[word], word)))
-        note(f"these look like mark-up: {named}; leave them out with --stop-words +FILE.")
+        note(f"these words look like markup: {named}; exclude them with --stop-words +FILE.")
 
 
 class StreamNotes:
@@ -127,7 +127,7 @@ def _last_events(path: Path) -> list[Any]:
         return []
     with open(path, "rb") as file:
         if file.read(1) not in (b"", b"{"):
-            raise InputError(f"{path} exists and holds no events; choose another file.")
+            raise InputError(f"{path} exists and has no events; choose another file.")
         # a checkpoint is never behind by more events than these bytes hold
         file.seek(max(file.seek(0, os.SEEK_END) - 2**18, 0))
         lines = file.read().splitlines()
@@ -150,7 +150,9 @@ class EventCommands:
 
     def __init__(self, command: str, room: int = 100, patience: float = 10.0) -> None:
         if not command.strip() or "\0" in command:
-            raise InputError("--on-event needs a command to run; give one, or leave it out.")
+            raise InputError(
+                "--on-event needs a command to run; pass a command or remove --on-event."
+            )
         self._command, self._patience = command, patience
         self._waiting: Queue[str | None] = Queue(room)
         self._n_left_out = 0
@@ -167,7 +169,10 @@ class EventCommands:
                 self._waiting.put_nowait(_line_of(event))
             except Full:
                 if not self._n_left_out:
-                    tell("events come faster than --on-event takes them; some are left out.")
+                    tell(
+                        "events arrive faster than --on-event handles events; some events "
+                        "are dropped."
+                    )
                 self._n_left_out += 1
 
     def end(self, model: Any) -> None:
@@ -179,9 +184,11 @@ class EventCommands:
             with suppress(Empty):
                 while True:
                     self._n_left_out += self._waiting.get_nowait() is not None
-            tell("the command of --on-event is still running; it is not waited for.")
+            tell(
+                "the command of --on-event is still running; opelda does not wait for the command."
+            )
         if self._n_left_out:
-            tell(f"{count(self._n_left_out, 'event')} left out of --on-event.")
+            tell(f"{count(self._n_left_out, 'event')} dropped by --on-event.")
 
     def _work(self) -> None:
         while (line := self._waiting.get()) is not None:
@@ -224,9 +231,9 @@ class LiveSite:
 
     def tell(self) -> None:
         """Say where the page is, and whether others can see it."""
-        note(f"a page about this stream is at {self._server.site.url}")
+        note(f"page about this stream: {self._server.site.url}")
         if not self._server.site.is_local:
-            tell("everybody who reaches this machine can read it: it is not only for this machine.")
+            tell("everybody who reaches this machine can read the page; it has no authentication.")
 
     def begin(self, model: Any) -> None:
         """Begin to answer."""

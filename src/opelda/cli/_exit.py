@@ -80,7 +80,7 @@ def sentence(error: BaseException) -> str:
     if isinstance(error, OpeldaError):
         return text
     if isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
-        return "There is not enough memory; try fewer topics, --max-features or `opelda stream`."
+        return "Out of memory; use fewer topics, --max-features or `opelda stream`."
     if isinstance(error, OSError) and error.strerror:
         where = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
         return f"{where}{error.strerror}."

@@ -27,7 +27,7 @@ FIXED = (
     "preset", "learner", "doc_topic_prior", "topic_word_prior", "random_state", "seeds",
     "n_sweeps", "n_runs",
 )  # fmt: skip
-SEEDS_FORM = "write a line such as 'health care: health, insurance, medicaid' for each topic"
+SEEDS_FORM = "write one line such as 'health care: health, insurance, medicaid' per topic"
 
 
 def read_corpus(sources: list[str], reading: options.NamelessReading, text: options.Text) -> Any:
@@ -62,7 +62,7 @@ class Blocks:
         self.opened = stream(source_of(sources), batch_size=BLOCK, **options)
         self._columns = columns
         if vocabulary is None and self.opened.vocabulary is not None:
-            raise InputError("The model has numbered columns and no words; give counts.")
+            raise InputError("The model has numbered columns and no words; pass counts.")
 
     def __iter__(self) -> "Iterator[MiniBatch]":
         n_docs, opened = 0, self.opened
@@ -107,11 +107,13 @@ def read_over(
 def source_of(sources: list[str]) -> Any:
     """Return the source for `opelda.corpus.read`."""
     if len(sources) > 1 and "-" in sources:
-        raise InputError("Standard input (-) cannot be mixed with files; give only one.")
+        raise InputError(
+            "Standard input (-) and files are mutually exclusive; pass only one of them."
+        )
     for source in sources:
         # before `read` might take the name of a missing file for a text
         if source != "-" and not is_pattern(source) and not os.path.exists(source):
-            raise InputError(f"{source!r} is no file or folder; check the path.")
+            raise InputError(f"{source!r} is not a file or folder; check the path.")
     # as paths: strings in a list might be taken for texts, too
     found = ["-" if source == "-" else Path(source) for source in sources]
     return found[0] if len(found) == 1 else found
@@ -149,7 +151,7 @@ def tokenizer_of(text: options.StreamText) -> Any:
     if Path(first).is_file() and first not in ("none", "auto"):
         stop_words = stop_words_from(first)
     elif Path(first).suffix or "/" in first:  # meant as a file
-        raise InputError(f"There is no file {first!r} of stop words; check the path.")
+        raise InputError(f"The file {first!r} of stop words does not exist; check the path.")
     return Tokenizer(
         lower=not text.no_lower,
         pattern=text.pattern,
@@ -259,9 +261,13 @@ def new_learner(learning: options.Learning, n_topics: int | None = None) -> Any:
             f"must be one of {', '.join(options.LEARNERS)}, not {learner!r}.", "learner"
         )
     if preset is not None:
-        raise InputError("has no effect with {preset}; leave one out.", "learner", preset=preset)
+        raise InputError(
+            "has no effect with {preset}; remove one of the options.", "learner", preset=preset
+        )
     for name in {"n_sweeps", "n_runs", "seeds"} & given.keys():
-        raise InputError("has no effect with {learner}; leave one out.", name, learner=learner)
+        raise InputError(
+            "has no effect with {learner}; remove one of the options.", name, learner=learner
+        )
     return getattr(opelda, options.LEARNERS[learner])(**given)
 
 
@@ -276,15 +282,17 @@ def changed(model: Any, learning: options.Learning) -> Any:
     given = options.given_options(learning)
     for name in FIXED:
         if name in given:
-            raise InputError("has no effect here: the model keeps its own; leave it out.", name)
+            raise InputError(
+                "has no effect here because the model has a fixed value; remove the option.", name
+            )
     given.pop("n_passes", None)  # of this command, not of the model
     if "n_iter" in given and not hasattr(model, "n_iter"):
         from sklearn.base import clone
 
         method = model._settings()["inference"]
         if not hasattr(method, "n_iter"):
-            what = f"{type(method).__name__} has no such setting"
-            raise InputError(f"has no effect here: {what}; leave it out.", "n_iter")
+            what = f"{type(method).__name__} does not have this parameter"
+            raise InputError(f"has no effect here: {what}; remove the option.", "n_iter")
         given["inference"] = clone(method).set_params(n_iter=given.pop("n_iter"))
     return model.set_params(**given)
 
@@ -308,7 +316,9 @@ def check_same(model: Any, learning: options.Learning, n_topics: int | None, fol
             said, advised = ("without", ...) if own is None else ("with", own)
             if name == "seeds" and own is not None:
                 said, advised = "with other", ...
-            raise InputError(f"{made} {said} {{{name}}}; leave it out.", None, **{name: advised})
+            raise InputError(
+                f"{made} {said} {{{name}}}; remove the option.", None, **{name: advised}
+            )
 
 
 def read_seeds(given: str) -> dict[str, list[str]]:
@@ -322,7 +332,9 @@ def read_seeds(given: str) -> dict[str, list[str]]:
         try:
             found = json.loads(text)
         except json.JSONDecodeError as error:
-            raise InputError(f"{path}, line {error.lineno} is not JSON; mend it.") from None
+            raise InputError(
+                f"{path}, line {error.lineno} is not valid JSON; correct the line."
+            ) from None
     else:
         for number, line in enumerate(text.splitlines(), 1):
             if not line.strip() or line.lstrip().startswith("#"):
@@ -330,10 +342,13 @@ def read_seeds(given: str) -> dict[str, list[str]]:
             name, _, rest = (part.strip() for part in line.partition(":"))
             words = [word.strip() for word in rest.split(",") if word.strip()]
             if not (name and words):
-                raise InputError(f"{path}, line {number} has no name or no words; {SEEDS_FORM}.")
+                raise InputError(f"{path}, line {number} lacks a name or words; {SEEDS_FORM}.")
             if name in found:
-                raise InputError(f"{path}, line {number} has {name!r} again; join its words.")
+                raise InputError(
+                    f"{path}, line {number} has the duplicate name {name!r}; "
+                    "merge the two lists of words."
+                )
             found[name] = words
     if not found:
-        raise InputError(f"{path} holds no seed words; {SEEDS_FORM}.")
+        raise InputError(f"{path} has no seed words; {SEEDS_FORM}.")
     return found

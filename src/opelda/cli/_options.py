@@ -40,15 +40,15 @@ SOURCES = argument("CORPUS", "Files, folders or patterns; - is standard input.")
 MODEL = argument(
     "MODEL", "A model file, or the checkpoint folder of a stream.", autocompletion=complete_model
 )
-AS_JSON = option("--json", "Print one JSON object, for programs.", False)
-JOBS = option("--jobs -j N", "Threads; every core if not given.", panel=COMMON, min=1)
-TOPICS = option("--topics -k K", "Number of topics; 100.", min=1)
+AS_JSON = option("--json", "Print one JSON object.", False)
+JOBS = option("--jobs -j N", "Number of threads; default: all cores.", panel=COMMON, min=1)
+TOPICS = option("--topics -k K", "Number of topics; default: 100.", min=1)
 ONLY = option("--only N", "Show this topic (repeatable).", min=0)
 ENGINES = "cpu (the default), cuda (an NVIDIA GPU), auto (the faster) or reference (plain NumPy)."
-ENGINE = option("--engine NAME", f"Where it runs: {ENGINES}", choices=_names.ENGINES, panel=RUNNING)
+ENGINE = option("--engine NAME", f"Engine: {ENGINES}", choices=_names.ENGINES, panel=RUNNING)
 TRANSFORM_METHOD = option(
     "--transform-method same|METHOD",
-    "Method of inference, or same: that of learning. If not given the same, but em for ope.",
+    "Inference method, or same for the method of learning. Default: same, but em instead of ope.",
     choices=("same", *_names.METHODS),
     panel=INFERENCE,
 )
@@ -59,8 +59,8 @@ class Accuracy(Group, panel=INFERENCE):
 
     max_loss: str | None = option(
         "--max-loss NATS",
-        "Nats a document's likelihood may be below the optimum: 0.01, or 0.0001/token. Others get "
-        "the most likely mixture, which may predict short texts worse.",
+        "Maximum loss of log-likelihood per document in nats, as 0.01 or 0.0001/token. Other "
+        "documents get the most likely mixture, which may predict short texts worse.",
     )
 
     def parameters(self) -> dict[str, Any]:
@@ -73,7 +73,8 @@ class Accuracy(Group, panel=INFERENCE):
                 given["max_loss"] = float(number)
             except ValueError:
                 raise InputError(
-                    f"must be 0.01 or 0.0001/token, say, not {loss!r}.", "max_loss"
+                    f"must be a number of nats such as 0.01 or 0.0001/token, not {loss!r}.",
+                    "max_loss",
                 ) from None
             if number != loss:
                 from opelda.inference import PerToken
@@ -95,37 +96,39 @@ class NamelessReading(Group, panel=READING):
     """How documents are read by commands that show no names, and by how many threads."""
 
     n_jobs: int | None = JOBS
-    format: str = option("--format -f FORMAT", "Found out if not given.", "auto", choices=SUMMARIES)
+    format: str = option(
+        "--format -f FORMAT", "Format; default: detected.", "auto", choices=SUMMARIES
+    )
     text_column: list[str] | None = option(
-        "--text-column -t COLUMN", "Key or column that holds the text (repeatable).", panel=COMMON
+        "--text-column -t COLUMN", "Key or column of the text (repeatable).", panel=COMMON
     )
-    encoding: str = option("--encoding NAME", "Of texts; UTF-8 if not given.", "utf-8")
-    column_words: str | None = option("--column-words FILE", "The columns' words, a line each.")
-    first_id: int | None = option(
-        "--first-id N", "Number of the first word, if unusual.", min=0, max=1
+    encoding: str = option("--encoding NAME", "Encoding of texts; default: UTF-8.", "utf-8")
+    column_words: str | None = option(
+        "--column-words FILE", "File of the columns' words, one per line."
     )
-    on_error: str = option("--on-error stop|skip", "What to do at a malformed document.", "stop")
-    limit: int | None = option("--limit N", "Read at most N documents.", min=1)
+    first_id: int | None = option("--first-id N", "Number of the first word, 0 or 1.", min=0, max=1)
+    on_error: str = option(
+        "--on-error stop|skip", "Action on a malformed document: stop or skip.", "stop"
+    )
+    limit: int | None = option("--limit N", "Maximum number of documents to read.", min=1)
 
 
 class Reading(NamelessReading):
     """How documents and their names are read."""
 
-    name_column: str | None = option(
-        "--name-column COLUMN", "Key or column of the documents' names."
-    )
+    name_column: str | None = option("--name-column COLUMN", "Key or column of document names.")
 
 
 class Columns(Group, panel=COMMON):
     """Columns of the documents: times, groups and covariates."""
 
-    time: str | None = option("--time COLUMN", "Key or column of the documents' times.")
+    time: str | None = option("--time COLUMN", "Key or column of document times.")
     unit: str | None = option(
-        f"--unit {'|'.join(_names.UNITS)}", "Length of each time.", panel=RESULTS
+        f"--unit {'|'.join(_names.UNITS)}", "Length of a time interval.", panel=RESULTS
     )
-    by: str | None = option("--by COLUMN", "Key or column of the documents' groups.")
+    by: str | None = option("--by COLUMN", "Key or column of document groups.")
     effect: list[str] | None = option(
-        "--effect COLUMN", "Regress shares of topics on this (repeatable)."
+        "--effect COLUMN", "Column to regress topic shares on (repeatable)."
     )
 
     def check(self) -> None:
@@ -136,7 +139,7 @@ class Columns(Group, panel=COMMON):
             choice("unit", self.unit, _names.UNITS)
         given = [f"--{name}" for name in ("time", "by", "effect") if getattr(self, name)]
         if len(given) > 1:
-            raise InputError(f"{' and '.join(given)} are answered one at a time; leave one out.")
+            raise InputError(f"{' and '.join(given)} are mutually exclusive; remove one of them.")
 
     def names(self) -> list[str]:
         """Return the columns that are named."""
@@ -148,60 +151,70 @@ class StreamText(Group, panel=WORDS):
 
     stop_words: str | None = option(
         "--stop-words en|auto|none|FILE|+FILE",
-        "Words to leave out, of a language or of a file; +FILE and en+FILE add a file.",
+        "Words to exclude: a language or a file; +FILE and en+FILE add a file.",
         panel=COMMON,
     )
-    stem: str | None = option("--stem LANGUAGE", "Reduce words to stems, as of english.")
-    ngrams: int | None = option("--ngrams N", "2: also pairs of words.", min=1, max=2)
-    phrases: bool = option("--phrases", "Make frequent pairs of words single words.", False)
+    stem: str | None = option(
+        "--stem LANGUAGE", "Reduce words to stems of a language, such as english."
+    )
+    ngrams: int | None = option("--ngrams N", "2: count pairs of words, too.", min=1, max=2)
+    phrases: bool = option("--phrases", "Merge frequent pairs of words into single words.", False)
     pattern: str | None = option("--pattern REGEX", "Regular expression of a word.")
     keep_markup: bool = option(
         "--keep-markup", "Keep URLs, HTML, e-mail addresses and @names as words.", False
     )
-    no_lower: bool = option("--no-lower", "Keep capital letters apart.", False)
-    max_features: int | None = option("--max-features N", "Keep the most frequent words.", min=1)
-    min_df: str | None = option("--min-df N|SHARE", "Leave out words of fewer documents than this.")
+    no_lower: bool = option("--no-lower", "Distinguish upper and lower case.", False)
+    max_features: int | None = option(
+        "--max-features N", "Keep only the N most frequent words.", min=1
+    )
+    min_df: str | None = option("--min-df N|SHARE", "Exclude words in fewer documents than this.")
 
 
 class Text(StreamText):
     """How the texts of a whole collection are made into words."""
 
-    max_df: str | None = option("--max-df N|SHARE", "Leave out words of more documents than this.")
-    dedupe: bool = option("--dedupe", "Leave out near copies of earlier documents.", False)
+    max_df: str | None = option("--max-df N|SHARE", "Exclude words in more documents than this.")
+    dedupe: bool = option("--dedupe", "Remove near duplicates of earlier documents.", False)
 
 
 class Learning(Group, panel=LEARNING):
     """How topics are learned: each field a parameter of the learner; None is the preset's."""
 
     preset: str | None = option(
-        "--preset best|fast|paper", "Settings: best (the default), fast or paper.", panel=COMMON
+        "--preset best|fast|paper",
+        "Preset of parameters: best (default), fast or paper.",
+        panel=COMMON,
     )
     seeds: str | None = option(
-        "--seed-words FILE", "Lines 'name: word, word' of your topics.", panel=COMMON
+        "--seed-words FILE", "File of seed words with lines 'name: word, word'.", panel=COMMON
     )
     learner: str | None = option(
-        "--learner NAME", f"In place of a preset: {', '.join(LEARNERS)}.", choices=LEARNERS.keys()
+        "--learner NAME",
+        f"Learner instead of a preset: {', '.join(LEARNERS)}.",
+        choices=LEARNERS.keys(),
     )
-    batch_size: int | None = option("--batch-size N", "Documents per update.", min=1)
+    batch_size: int | None = option(
+        "--batch-size N", "Documents per update (mini-batch size).", min=1
+    )
     doc_topic_prior: float | None = option(
-        "--alpha X", "Prior of a document's topics; 1/topics, adapted."
+        "--alpha X", "Dirichlet prior of document topics; default: 1/topics, adapted."
     )
-    topic_word_prior: float | None = option("--eta X", "Prior of a topic's words.")
-    n_iter: int | None = option("--iterations N", "Steps of inference per document.", min=1)
+    topic_word_prior: float | None = option("--eta X", "Dirichlet prior of topic words.")
+    n_iter: int | None = option("--iterations N", "Inference iterations per document.", min=1)
     transform_method: str | None = TRANSFORM_METHOD
-    random_state: int | None = option("--seed N", "Of the random numbers; 0.", min=0)
+    random_state: int | None = option("--seed N", "Random seed; default: 0.", min=0)
 
 
 class CollectionLearning(Learning):
     """How topics of a whole collection are learned."""
 
     n_passes: int | None = option(
-        "--passes N", "Until 400,000 documents are seen; fast: 100,000.", min=1
+        "--passes N", "Passes; default: until 400,000 documents, fast: 100,000.", min=1
     )
     n_sweeps: int | None = option(
-        "--sweeps N", "Closing Gibbs sweeps; 80 with best, else 0.", min=0
+        "--sweeps N", "Final Gibbs sweeps; default: 80 with best, else 0.", min=0
     )
-    n_runs: int | None = option("--runs N", "Learn N times, and keep the most typical run.", min=1)
+    n_runs: int | None = option("--runs N", "Number of runs; the most typical one is kept.", min=1)
 
 
 def given_options(group: Any) -> dict[str, Any]:
@@ -213,4 +226,4 @@ def given_options(group: Any) -> dict[str, Any]:
 def refuse(group: Any, why: str) -> None:
     """Reject a group's options that were given and would have no effect."""
     for name in given_options(group).keys() - {"n_jobs"}:
-        raise InputError(f"has no effect here: {why}; leave it out.", name)
+        raise InputError(f"has no effect here: {why}; remove the option.", name)

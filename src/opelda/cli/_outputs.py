@@ -38,7 +38,9 @@ def check_output(
         raise InputError(f"The output {problem}.")
     for source in sources:
         if source != "-" and _covers(source, target):
-            raise InputError(f"The output {given} would be a document of {source}; move it.")
+            raise InputError(
+                f"The output {given} would be a document of {source}; write it elsewhere."
+            )
     # compares files, not names: either may be a link
     if target.exists():
         read = (other for source in sources for other in _files_of(source))
@@ -53,7 +55,7 @@ def _problem(given: str, path: Path, target: Path, folder: bool, suffixes: Seque
     if suffixes and path.suffix.lower() not in suffixes:
         return f"{given!r} must end in {', '.join(suffixes[:-1])} or {suffixes[-1]}"
     if not given or "\0" in given:
-        return f"cannot be {given!r}; give the path of a file"
+        return f"cannot be {given!r}; pass the path of a file"
     try:
         check_name(target)
     except OSError as error:
@@ -61,11 +63,11 @@ def _problem(given: str, path: Path, target: Path, folder: bool, suffixes: Seque
     if folder:
         return ""
     if target.is_dir():
-        return f"{given} is a folder; give the path of a file"
+        return f"{given} is a folder; pass the path of a file"
     if target.exists() and not target.is_file():
-        return f"{given} is not a plain file; give another path"
+        return f"{given} is not a regular file; choose another path"
     if not target.parent.is_dir():
-        return f"{given} needs the folder {target.parent}, which does not exist; make it first"
+        return f"{given} needs the folder {target.parent}, which does not exist; create the folder"
     try:
         tempfile.TemporaryFile(dir=target.parent).close()
     except OSError as error:
@@ -178,6 +180,6 @@ def save_figure(path: Path, draw: Callable[[], Any], title: str | None = None) -
             plt.close(figure)
     if any("missing from" in str(each.message) for each in said):
         tell(
-            "The font lacks some of the letters, which are drawn as boxes; write .svg, or set "
+            "The font lacks some characters, which are drawn as boxes; write .svg, or set "
             "font.family in a matplotlibrc file."
         )

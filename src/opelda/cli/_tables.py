@@ -174,7 +174,7 @@ class Sheet:
         if not self._n_rows:
             self._write_names(table.columns)
         if self._n_rows + table.height > MOST_ROWS:
-            raise InputError(f"A sheet has {MOST_ROWS:,} rows at most; write .csv.")
+            raise InputError(f"A sheet has at most {MOST_ROWS:,} rows; write .csv.")
         formats = [
             self._percent if name.startswith(("weight", "topic_")) else None
             for name in table.columns
@@ -189,7 +189,7 @@ class Sheet:
 
     def _write_names(self, names: Sequence[str]) -> None:
         if len(names) > MOST_COLUMNS:
-            raise InputError(f"A sheet has {MOST_COLUMNS:,} columns at most; write .csv.")
+            raise InputError(f"A sheet has at most {MOST_COLUMNS:,} columns; write .csv.")
         self._sheet.freeze_panes(1, 0)
         for column, name in enumerate(names):
             width = 28 if name.startswith("label") else max(len(name) + 2, 9)
@@ -220,9 +220,7 @@ class Sheet:
             raise failed.args[0] from None
         self._file.write(self._packed.getbuffer())
         if self._n_cut:
-            tell(
-                f"{count(self._n_cut, 'cell')} had more than 32,767 characters and were cut there."
-            )
+            tell(f"{count(self._n_cut, 'cell')} exceeded 32,767 characters and were truncated.")
 
 
 class _Parquet:

@@ -220,8 +220,8 @@ def note_similar(topics: Any, path: str) -> None:
         more = "" if len(groups) <= 10 else f" (and {len(groups) - 10} more)"
         which = " and ".join(groups[0].split(",")[:2])
         note(
-            f"topics {which}{'' if len(groups) == 1 else ', and others,'} are nearly the same; "
-            f"merge them with: opelda edit {path} {named} -o NEW{more}"
+            f"topics {which}{'' if len(groups) == 1 else ', and others,'} are nearly "
+            f"identical; merge them with: opelda edit {path} {named} -o NEW{more}"
         )
 
 

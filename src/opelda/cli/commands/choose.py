@@ -20,9 +20,9 @@ def choose(
     *,
     corpus: list[str] = SOURCES,
     n_topics: str | None = option(
-        "--topics -k K,K,...", "Numbers to try; up to five if not given."
+        "--topics -k K,K,...", "Numbers of topics; default: up to five numbers."
     ),
-    n_runs: int = option("--runs N", "Times to learn with each number of topics.", 3, min=2),
+    n_runs: int = option("--runs N", "Runs per number of topics.", 3, min=2),
     output: list[str] | None = option("--output -o FILE", "Table or figure (repeatable)."),
     as_json: bool = AS_JSON,
     learning: Learning,
@@ -52,8 +52,8 @@ def choose(
     numbers = numbers or default_numbers(split.train.shape[0])
     tried = ", ".join(f"{number:,}" for number in numbers)
     note(
-        f"{count(split.train.shape[0], 'document')} to learn from and "
-        f"{count(split.held_out.shape[0], 'document')} to predict; {tried} topics, {n_runs} runs "
+        f"{count(split.train.shape[0], 'document')} for training and "
+        f"{count(split.held_out.shape[0], 'document')} held out; {tried} topics, {n_runs} runs "
         "each."
     )
     done: list[Any] = []
@@ -63,7 +63,7 @@ def choose(
             done.append(found)
             note(f"{found.row.n_topics:,} topics: {duration(found.row.seconds)}.")
         if not done:
-            raise StoppedError("stopped before the first number of topics was finished.")
+            raise StoppedError("stopped during the first number of topics.")
         choice = Choice.of(done)
         for path in paths:
             if path.suffix.lower() in FIGURES:

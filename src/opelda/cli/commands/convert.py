@@ -23,11 +23,11 @@ COUNTS = {name: format.write for name, format in FORMATS.items() if format.write
 )
 def convert(
     *,
-    source: str = argument("A", "What to read; - is standard input."),
-    target: str = argument("B", "What to write."),
+    source: str = argument("A", "Files to read; - is standard input."),
+    target: str = argument("B", "File to write."),
     to: str | None = option(
         "--to FORMAT",
-        "By the name if not given.",
+        "Format; default: from the name.",
         choices={name: FORMATS[name].summary for name in COUNTS},
     ),
     as_json: bool = AS_JSON,
@@ -105,9 +105,9 @@ def _written_format(target: str, to: str | None) -> str:
     if kind in COUNTS:
         return kind
     if kind is None:
-        problem = f"The name {target!r} does not say which format to write; add --to, with"
+        problem = f"The format of {target!r} is unknown; add --to with"
     elif kind not in FORMATS:
-        problem = f"There is no format {kind!r}; choose"
+        problem = f"Unsupported format {kind!r}; choose"
     else:
         problem = f"{target} cannot be written as {kind}: convert writes counts, not texts; choose"
     raise InputError(f"{problem} one of {', '.join(COUNTS)}.")

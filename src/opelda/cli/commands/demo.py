@@ -18,8 +18,8 @@ from opelda.errors import InputError
 EXAMPLE = "Rotation-invariant convolutional neural networks for galaxy morphology prediction"
 PERIODS = ("1993-2004", "2005-2009", "2010-2014", "2015-2019")
 NEXT = (
-    ("opelda demo --corpus {corpus}", "the papers as a file, a JSON object a line"),
-    ("opelda fit {corpus} -k 40 -o papers.opelda", "40 topics of the file, or of your own"),
+    ("opelda demo --corpus {corpus}", "the papers as a file, one JSON object per line"),
+    ("opelda fit {corpus} -k 40 -o papers.opelda", "40 topics of this file, or of your file"),
     ("opelda topics papers.opelda {corpus} --by category", "topics of each field"),
     ("opelda search papers.opelda {corpus} galaxy", "papers about galaxies"),
     ("opelda report papers.opelda {corpus} -o papers.html", "a page about the 40 topics"),
@@ -31,11 +31,13 @@ NEXT = (
 def demo(
     *,
     n_components: int = option("--topics -k K", "Number of topics.", 20, min=2),
-    output: str | None = option("--output -o FILE", "Save the model there."),
-    report: str = option("--report FILE", "Write the page there.", "opelda-demo.html"),
-    corpus: str | None = option("--corpus FILE", "Write the abstracts there, as JSON Lines."),
+    output: str | None = option("--output -o FILE", "Save the model to this file."),
+    report: str = option("--report FILE", "Write the page to this file.", "opelda-demo.html"),
+    corpus: str | None = option(
+        "--corpus FILE", "Write the abstracts to this file, as JSON Lines."
+    ),
     preset: str = option("--preset best|fast|paper", "The settings.", PRESET),
-    random_state: int = option("--seed N", "Of the random numbers.", 0, min=0),
+    random_state: int = option("--seed N", "Random seed.", 0, min=0),
     n_jobs: int | None = JOBS,
     engine: str | None = ENGINE,
 ) -> None:
@@ -85,7 +87,7 @@ def _write_abstracts(given: str) -> None:
     path = check_output(given, suffixes=(".jsonl", ".ndjson"))
     lines = lzma.decompress(ABSTRACTS.read_bytes())
     if path.exists() and path.read_bytes() != lines:
-        raise InputError(f"{given} exists and --corpus would overwrite it; give a new name.")
+        raise InputError(f"{given} exists and --corpus would overwrite the file; pass a new name.")
     with write_in_one_step(path) as file:
         file.write(lines)
 
@@ -131,7 +133,7 @@ def _print_changes(model: Any, papers: Any, table: list[Any]) -> None:
 
 
 def _print_example(model: Any, papers: Any, table: list[Any]) -> None:
-    """Print the likeliest mixture of one paper, and its guarantee."""
+    """Print the most likely mixture of one paper, and its guarantee."""
     from opelda.inference import infer
 
     row = papers.names.index(EXAMPLE)
@@ -147,7 +149,7 @@ def _print_example(model: Any, papers: Any, table: list[Any]) -> None:
     percent = math.ceil(100 * math.expm1(found.loss[0]))
     terminal.print_line(
         f"  Proved: no other mixture of the {len(table)} topics makes the {found.n_tokens[0]:.0f} "
-        f"words of this paper more than {percent}% likelier."
+        f"words of this paper more than {percent}% more likely."
     )
 
 

@@ -20,14 +20,14 @@ def edit(
     *,
     model: str = MODEL,
     corpus: list[str] | None = argument(
-        "CORPUS", "Documents for --split; a stream has its own.", None
+        "CORPUS", "Documents for --split; not needed for a stream.", None
     ),
     merge: list[str] | None = option("--merge N,N,...", "Merge these topics (repeatable)."),
-    remove: list[int] | None = option("--remove N", "Leave this topic out (repeatable).", min=0),
+    remove: list[int] | None = option("--remove N", "Remove this topic (repeatable).", min=0),
     split: list[int] | None = option("--split N", "Split this topic (repeatable).", min=0),
-    into: int | None = option("--into N", "Parts of each topic that is split; 2.", min=2),
-    output: str | None = option("--output -o FILE", "Where the edited model goes."),
-    in_place: bool = option("--in-place", "Replace the model or the checkpoint itself.", False),
+    into: int | None = option("--into N", "Parts of each split topic; default: 2.", min=2),
+    output: str | None = option("--output -o FILE", "Path of the edited model."),
+    in_place: bool = option("--in-place", "Overwrite the model or checkpoint.", False),
     as_json: bool = AS_JSON,
     reading: NamelessReading,
 ) -> None:
@@ -42,14 +42,16 @@ def edit(
     named = [*(topic for group in groups for topic in group), *removed, *parted]
     for number, topic in enumerate(named):
         if topic in named[:number]:
-            raise InputError(f"Topic {topic} is named twice; do one thing with each topic.")
+            raise InputError(f"Topic {topic} is a duplicate; edit each topic once.")
     if not named:
-        raise InputError("Nothing to do; give --merge, --remove or --split.")
+        raise InputError("No edit was requested; pass --merge, --remove or --split.")
     if in_place == (output is not None):
-        raise InputError("Give either -o FILE or --in-place.")
+        raise InputError("Pass either -o FILE or --in-place.")
     if not split:
         if corpus or into is not None:
-            raise InputError("A CORPUS and --into have no effect without --split; leave them out.")
+            raise InputError(
+                "A CORPUS and --into have no effect without --split; remove both, or add --split."
+            )
         refuse(reading, "no documents are read without --split")
     path = None if output is None else check_model_output(output, corpus or ())
     learned, documents = load_model(model, reading.n_jobs), None
@@ -61,7 +63,9 @@ def edit(
         found = {topic: [topic] for topic in range(learned.n_components)}
         for topic in named:
             if topic not in found:  # said before anything takes time
-                raise InputError(f"There is no topic {topic}; there are {len(found):,}, from 0.")
+                raise InputError(
+                    f"Unknown topic {topic}; topics are numbered from 0 to {len(found) - 1:,}."
+                )
         for topic in parted:  # first: other topics keep their numbers
             found[topic] = learned.split_topic(topic, documents, into=into or 2)
         if groups:
@@ -108,7 +112,7 @@ def _print(model: Any, numbers: dict[int, list[int]], path: str, *, as_json: boo
     if rows:
         print_topics(rows)
     moved = _changes(numbers)
-    note(f"numbers that changed: {'; '.join(moved)}." if moved else "all numbers stayed.")
+    note(f"changed topic numbers: {'; '.join(moved)}." if moved else "topic numbers are unchanged.")
     note(f"{count(model.n_components, 'topic')} saved in {path}.")
 
 
@@ -134,5 +138,5 @@ def _changes(numbers: dict[int, list[int]]) -> list[str]:
 def _numbers(text: str) -> list[int]:
     """Return the topics to be merged."""
     if re.fullmatch(r"\s*[0-9]{1,9}\s*(,\s*[0-9]{1,9}\s*)+", text) is None:
-        raise InputError(f"--merge must be numbers of topics, as 3,17, not {text!r}.")
+        raise InputError(f"--merge must be numbers of topics such as 3,17, not {text!r}.")
     return [int(part) for part in text.split(",")]

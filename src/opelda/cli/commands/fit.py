@@ -30,11 +30,11 @@ def fit(
     *,
     corpus: list[str] = options.SOURCES,
     n_components: int | None = options.TOPICS,
-    output: str | None = option("--output -o FILE", f"Where the model goes; {OUTPUT}."),
-    valid: str | None = option("--valid CORPUS", "Held-out documents to score the topics on."),
+    output: str | None = option("--output -o FILE", f"Path of the model; default: {OUTPUT}."),
+    valid: str | None = option("--valid CORPUS", "Held-out documents for the score."),
     resume: str | None = option(
         "--continue MODEL",
-        "Continue this model, with its words, on these documents.",
+        "Model to continue, with its vocabulary.",
         autocompletion=options.complete_model,
     ),
     learning: options.CollectionLearning,
@@ -55,8 +55,8 @@ def fit(
         )
     else:
         if n_components is not None:
-            raise InputError("-k has no effect with --continue; leave one out.")
-        options.refuse(text, "the model makes texts into words as it learned to")
+            raise InputError("-k has no effect with --continue; remove one of the options.")
+        options.refuse(text, "the model's tokenizer is fixed")
         model = inputs.changed(inputs.load_model(resume, reading.n_jobs, engine), learning)
     begun = perf_counter()
     try:
@@ -73,9 +73,11 @@ def fit(
             columns = documents.vocabulary, documents.X.shape[1]
             held_out = inputs.read_over(columns, [valid], replace(reading, limit=None)).X
             if not can_be_split(held_out):
-                raise InputError(f"No document in {valid} has two tokens to score; choose others.")
+                raise InputError(
+                    f"No document in {valid} has two tokens to score; choose other documents."
+                )
     except KeyboardInterrupt:
-        raise StoppedError("stopped while reading; nothing was learned.") from None
+        raise StoppedError("stopped while reading; no model was saved.") from None
     reading_seconds = perf_counter() - begun
     if resume is None:
         schedule = model._schedule(len(documents))
@@ -87,7 +89,7 @@ def fit(
         learn = partial(model.fit, documents)
     else:
         n_passes, n_sweeps = learning.n_passes or 1, 0
-        note(f"going on with {resume} on {count(len(documents), 'document')}.")
+        note(f"continuing {resume} with {count(len(documents), 'document')}.")
         learn = partial(_more, model, documents, n_passes)
     display = learning_display(lines=True)
     scored = to_score(documents.X if held_out is None else held_out)
@@ -100,7 +102,7 @@ def fit(
         stop.attempt(learn)
         interrupted, learning_seconds = stop.stopped, perf_counter() - begun
         if interrupted and not getattr(model, "n_batch_iter_", 0):
-            raise StoppedError("stopped before the first update; nothing was learned.")
+            raise StoppedError("stopped before the first update; no model was saved.")
         save_model(model, path)
         facts = {
             "model": str(path),
@@ -118,8 +120,8 @@ def fit(
     again, named = inputs.as_given(corpus, reading), shlex.quote(str(path))
     if interrupted:
         raise StoppedError(
-            f"stopped after {count(model.n_batch_iter_, 'update')}; what was learned is in "
-            f"{path}. Go on with: opelda fit {again} --continue {named}"
+            f"stopped after {count(model.n_batch_iter_, 'update')}; the partial model is in "
+            f"{path}. Continue with: opelda fit {again} --continue {named}"
         )
     if stop.stopped:
         raise StoppedError(f"stopped; the model is in {path}.")
@@ -166,7 +168,7 @@ def _announce(documents: Any, model: Any, topics: int | None) -> None:
     note(f"{counted}: {', '.join(chosen)}.")
     if topics is None and n_docs < 50 * model.n_components:
         fewer = max(2, n_docs // 50)
-        note(f"these are many topics for so few documents; -k {fewer} may say more.")
+        note(f"too many topics for this number of documents; try -k {fewer}.")
     # of 100,000 abstracts, copies are found in 0.6 s of one core, and sweeps take 60 s
     copies = _near_copies(documents, n_docs if schedule.n_sweeps else 20_000)
     if copies:
@@ -176,7 +178,7 @@ def _announce(documents: Any, model: Any, topics: int | None) -> None:
 def _near_copies(documents: Any, n: int) -> str:
     """Return a sentence on near copies among the first n documents, from 5% on."""
     if documents.n_duplicates:
-        return f"{count(documents.n_duplicates, 'near copy', 'near copies')} left out."
+        return f"{count(documents.n_duplicates, 'near duplicate')} removed."
     import numpy as np
 
     from opelda.corpus import near_duplicates
@@ -187,9 +189,9 @@ def _near_copies(documents: Any, n: int) -> str:
         return ""
     which = "" if len(found) == len(documents) else f" first {len(found):,}"
     return (
-        f"at least {len(copies) / len(found):.0%} of the{which} documents are near copies of "
-        f"others: document {copies[0]:,} is a copy of document {found[copies[0]]:,}; leave them "
-        "out with --dedupe."
+        f"at least {len(copies) / len(found):.0%} of the{which} documents are near "
+        f"duplicates; document {copies[0]:,} is a duplicate of document {found[copies[0]]:,}; "
+        "remove duplicates with --dedupe."
     )
 
 
@@ -296,10 +298,14 @@ def _print_fitted(
     if found["coherence"] is not None:
         below = f"{found['incoherent_topics']:,} of {model.n_components:,} topics below 0"
         lines.append(
-            ("coherence", f"{found['coherence']:.3f} (1: words always meet, 0: by chance; {below})")
+            (
+                "coherence",
+                f"{found['coherence']:.3f} (1: words always co-occur, 0: "
+                f"independent words; {below})",
+            )
         )
     if "stability" in found:
-        said = f"{found['stability']:.2f} (words in common with the other runs)"
+        said = f"{found['stability']:.2f} (overlap of top words with the other runs)"
         lines.append(("stability", said))
     if "seed_words_in_top_20" in found:
         lines.append(("seed words", inputs.seeds_text(found["seed_words_in_top_20"])))

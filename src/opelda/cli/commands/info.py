@@ -31,7 +31,7 @@ def info(
     *,
     thing: str | None = argument(
         "[MODEL|CORPUS]",
-        "A model, a checkpoint folder, or a corpus; without, this installation.",
+        "A model, a checkpoint folder or a corpus; default: this installation.",
         None,
         autocompletion=complete_model,
     ),

@@ -10,13 +10,13 @@ from opelda.cli._terminal import note
 from opelda.errors import InputError
 
 KINDS = {
-    "words": "the best words of the heaviest topics",
-    "map": "all topics, similar ones beside each other",
-    "tree": "all topics, merged step by step",
+    "words": "top words of the largest topics",
+    "map": "map of all topics by similarity",
+    "tree": "tree of all topics",
     "time": "shares of topics over time",
     "groups": "shares of topics by group",
     "effect": "effects of a column on the shares of topics",
-    "learning": "the score while the model learned",
+    "learning": "learning curve",
 }
 EITHER = "time or groups"
 # the options that a figure of documents honours, besides --only and --topics
@@ -40,15 +40,17 @@ def plot(
     output: str = option("--output -o FILE", "A .png, .svg or .pdf file.", "topics.png"),
     kind: str | None = option(
         f"--kind {'|'.join(KINDS)}",
-        "If not given words, and with a CORPUS time or groups, by the columns it has.",
+        "Default: words; with a CORPUS time or groups, depending on its columns.",
         choices=KINDS,
     ),
     n_topics: int | None = option(
-        "--topics -k N", "Topics at most; 12 with words, 20 with effects, else 6.", min=1
+        "--topics -k N",
+        "Maximum number of topics; default: 12 with words, 20 with effects, else 6.",
+        min=1,
     ),
     only: list[int] | None = options.ONLY,
-    n_words: int | None = option("--words -n N", "Words per topic; 8.", min=1),
-    title: str | None = option("--title TEXT", "Above the figure."),
+    n_words: int | None = option("--words -n N", "Words per topic; default: 8.", min=1),
+    title: str | None = option("--title TEXT", "Title of the figure."),
     columns: options.Columns,
     reading: options.NamelessReading,
 ) -> None:
@@ -89,18 +91,18 @@ def plot(
 def _check(kind: str, given: dict[str, Any], has_corpus: bool) -> None:
     """Reject options without effect on a kind of figure."""
     if kind in OF_DOCUMENTS and not has_corpus:
-        raise InputError(f"A figure of {kind} needs documents; name a CORPUS after the model.")
+        raise InputError(f"A figure of {kind} needs documents; add a CORPUS after the model.")
     if has_corpus and kind not in OF_DOCUMENTS:
-        raise InputError(f"A figure of {kind} is drawn of the model alone; leave the CORPUS out.")
+        raise InputError(f"A figure of {kind} uses only the model; remove the CORPUS.")
     useful = OF_DOCUMENTS.get(kind, {"words"} if kind == "words" else set[str]())
     if kind == "words" or kind in OF_DOCUMENTS:
         useful = useful | {"only", "topics"}
     for name in sorted(given.keys() - useful):
-        raise InputError(f"--{name} has no effect on a figure of {kind}; leave it out.")
+        raise InputError(f"--{name} has no effect on a figure of {kind}; remove the option.")
     if kind == "effect" and "effect" not in given:
-        raise InputError("A figure of effect needs a column; name it with --effect.")
+        raise InputError("A figure of effect needs a column; add --effect COLUMN.")
     if {"only", "topics"} <= given.keys():
-        raise InputError("--only names the topics; leave --topics out.")
+        raise InputError("--only and --topics are mutually exclusive; remove --topics.")
 
 
 def _draw(model: Any, kind: str, documents: Any, given: dict[str, Any]) -> Any:
@@ -132,4 +134,4 @@ def _drawable(kind: str, documents: Any) -> str:
         if usual_column(name, columns) is not None:
             return name
     usual, flags = (" or ".join(known[name][i] for name in wanted) for i in (0, 1))
-    raise InputError(f"The documents have no column such as {usual}; name one with {flags}.")
+    raise InputError(f"The documents have no column such as {usual}; select a column with {flags}.")

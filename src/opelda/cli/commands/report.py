@@ -20,15 +20,15 @@ def report(
     model: str = MODEL,
     corpus: list[str] = SOURCES,
     output: str = option("--output -o FILE", "The page.", "report.html"),
-    title: str | None = option("--title TEXT", "Of the page; the corpus's name if not given."),
-    time: str | None = option("--time COLUMN", "Of times; found by its name if not given."),
-    by: str | None = option("--by COLUMN", "Of groups; found by its name if not given."),
-    compare: str | None = option("--compare MODEL", "Another model, shown beside this one."),
+    title: str | None = option("--title TEXT", "Title of the page; default: name of the corpus."),
+    time: str | None = option("--time COLUMN", "Column of times; default: detected by name."),
+    by: str | None = option("--by COLUMN", "Column of groups; default: detected by name."),
+    compare: str | None = option("--compare MODEL", "Second model to compare with."),
     held_out: list[str] | None = option(
-        "--valid FILE", "Held-out documents to score (repeatable)."
+        "--valid FILE", "Held-out documents for the score (repeatable)."
     ),
     stability: bool = option(
-        "--stability/--no-stability", "Learn again to measure stability.", True
+        "--stability/--no-stability", "Train a second model to measure stability.", True
     ),
     accuracy: Accuracy,
     reading: Reading,

@@ -19,25 +19,25 @@ def search(
     *,
     model: str = MODEL,
     corpus: str = argument("CORPUS", "A file, a folder or a pattern; - is standard input."),
-    words: list[str] | None = argument("WORDS", "Words to look for.", None),
-    topic: int | None = option("--topic N", "Documents that have much of this topic.", min=0),
-    like: str | None = option("--like TEXT|FILE", "Documents like this text or file."),
-    n: int = option("--number -n N", "Documents shown, at most.", 10, min=1),
+    words: list[str] | None = argument("WORDS", "Words to search for.", None),
+    topic: int | None = option("--topic N", "Rank documents by this topic.", min=0),
+    like: str | None = option("--like TEXT|FILE", "Find documents similar to this text or file."),
+    n: int = option("--number -n N", "Maximum number of documents to show.", 10, min=1),
     as_json: bool = AS_JSON,
     reading: Reading,
 ) -> None:
     """Find documents by words, by topic or both, or those most like a text; the best first."""
     if like is not None and (words or topic is not None):
-        raise InputError("--like compares whole texts; leave words and --topic out.")
+        raise InputError("--like compares whole texts; remove the words and --topic.")
     if like is None and not words and topic is None:
-        raise InputError("Nothing to search for; give words, --topic or --like.")
+        raise InputError("The query is empty; pass words, --topic or --like.")
     from opelda.report._document_blocks import called, numbered
     from opelda.report._retrieval import found_among, like_texts, with_words
 
     learned = load_model(model, reading.n_jobs)
     columns = columns_of(learned)
     if columns[0] is None and topic is None:
-        raise InputError("The model has no words to search by; give --topic.")
+        raise InputError("The model has no words to search for; pass --topic.")
     if like is None:
         score = with_words(learned, words or None, topic)
     else:
@@ -50,7 +50,7 @@ def search(
     for row in found:
         print_line(f"{row.score:.2f}  {called(row.name, row.document, row.text)}", cut=True)
     if not found:
-        note("no document fits.")
+        note("no matching documents.")
 
 
 def _text(like: str, encoding: str) -> str:
@@ -58,6 +58,6 @@ def _text(like: str, encoding: str) -> str:
     try:
         return Path(like).read_text(encoding)
     except (UnicodeError, LookupError) as error:
-        raise InputError(f"{like} cannot be read as text: {error}; give another.") from None
+        raise InputError(f"{like} cannot be read as text: {error}; pass another file.") from None
     except (OSError, ValueError):  # no file, or not a name that a file can have
         return like

@@ -18,12 +18,18 @@ from opelda.errors import InputError
 def serve(
     *,
     model: str = MODEL,
-    host: str = option("--host HOST", "Address to listen at; this machine's own.", "127.0.0.1"),
-    port: int = option("--port N", "Port to listen at; 0 is a free one.", 8000, min=0, max=65535),
-    max_bytes: int = option("--max-bytes N", "Largest body of a request.", 1_000_000, min=1),
-    max_docs: int = option("--max-docs N", "Most texts of a request.", 1_000, min=1),
-    timeout: str = option("--timeout TIME", "For a request and its answer; 10s.", "10s"),
-    corpus: list[str] | None = option("--corpus FILE", "Documents for the page at / (repeatable)."),
+    host: str = option("--host HOST", "Address to listen on; default: localhost.", "127.0.0.1"),
+    port: int = option(
+        "--port N", "Port to listen on; 0 selects a free port.", 8000, min=0, max=65535
+    ),
+    max_bytes: int = option("--max-bytes N", "Maximum size of a request body.", 1_000_000, min=1),
+    max_docs: int = option("--max-docs N", "Maximum number of texts per request.", 1_000, min=1),
+    timeout: str = option(
+        "--timeout TIME", "Timeout of a request and its response; default: 10s.", "10s"
+    ),
+    corpus: list[str] | None = option(
+        "--corpus FILE", "Documents for the report page at / (repeatable)."
+    ),
     accuracy: Accuracy,
     n_jobs: int | None = JOBS,
 ) -> None:
@@ -56,7 +62,10 @@ def serve(
         topics = count(len(answering.topics), "topic")
         note(f"{model}, {topics}, version {answering.version}, answers at {site.url}")
         if not site.is_local:
-            tell("everybody who reaches this machine can ask it: there is no authentication.")
+            tell(
+                "everybody who reaches this machine can send requests; the server has no "
+                "authentication."
+            )
         with handled(lambda number, frame: server.stop()), noted("opelda.serve"):
             server.run()
     raise StoppedError(f"stopped; {count(service.n_answered, 'request')} answered.")
@@ -67,7 +76,7 @@ def _documents(corpus: list[str]) -> Any:
     from opelda.corpus import stream
 
     if "-" in corpus:
-        raise InputError("--corpus takes files: standard input can be read only once.")
+        raise InputError("--corpus requires files because standard input can be read only once.")
     source = source_of(corpus)
     next(stream(source, batch_size=1).batches(), None)
     return source

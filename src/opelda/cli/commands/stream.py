@@ -23,26 +23,31 @@ def stream(
     *,
     source: list[str] = argument("SOURCE", "Files, a folder, or - for standard input."),
     checkpoint: str = option(
-        "--checkpoint DIR", "Folder of the model and the position in the source.", ...
+        "--checkpoint DIR", "Folder for the model and the position in the source.", ...
     ),
     n_components: int | None = options.TOPICS,
-    output: str | None = option("--output -o FILE", "Save the model here too, at the end."),
+    output: str | None = option("--output -o FILE", "Save the final model to this file, too."),
     follow: bool = option(
-        "--follow", "Wait for more lines of a file, or files of a folder.", False
+        "--follow", "Wait for new lines of a file, or new files of a folder.", False
     ),
     every: str = option("--every TIME|N", "Time or updates between checkpoints.", "30s"),
     events: str | None = option(
-        "--events -|FILE", "Write events as lines of JSON to standard output or a file."
+        "--events -|FILE", "Write events as JSON Lines to standard output or a file."
     ),
-    serve: str | None = option("--serve HOST:PORT", "Show a page about the stream to browsers."),
+    serve: str | None = option("--serve HOST:PORT", "Serve a live page about the stream."),
     learning: options.Learning,
     reading: options.NamelessReading,
     text: options.StreamText,
     engine: str | None = options.ENGINE,
     summary_every: str = option(
-        "--summary-every TIME|N", "Between summaries of topics; 0 is never.", "1m", panel=RUNNING
+        "--summary-every TIME|N",
+        "Interval between topic summaries; 0 disables them.",
+        "1m",
+        panel=RUNNING,
     ),
-    on_event: str | None = option("--on-event COMMAND", "Run this for each event.", panel=RUNNING),
+    on_event: str | None = option(
+        "--on-event COMMAND", "Command to run for each event.", panel=RUNNING
+    ),
     as_json: bool = options.AS_JSON,
 ) -> None:
     """Learn topics from an endless stream of documents, in bounded memory.
@@ -53,7 +58,9 @@ def stream(
     repeatedly, except with --preset fast.
     """
     if follow and (len(source) > 1 or source[0] == "-" or inputs.is_pattern(source[0])):
-        raise InputError("--follow takes one file or one folder; give one, or leave it out.")
+        raise InputError(
+            "--follow requires one file or one folder; pass a single path or remove --follow."
+        )
     check_output(checkpoint, source, folder=True)  # files in there would be documents
     lines = None if events is None else callbacks.EventLines(events, source)
     commands = None if on_event is None else callbacks.EventCommands(on_event)
@@ -93,7 +100,7 @@ def stream(
     if former is not None:
         _check_same_words(opened.vocabulary, former, checkpoint, text)
         seen = count(former.n_docs_seen_, "document")
-        note(f"going on from {checkpoint} after {seen}.")
+        note(f"resuming from {checkpoint} after {seen}.")
         del former  # fit_stream reads it again
     if lines or commands:
         OnEvent(print).begin(model)  # rejects a learner that notices no events
@@ -108,10 +115,10 @@ def stream(
         except InputError:
             if hasattr(model, "_state"):
                 seen = count(model.n_docs_seen_, "document")
-                note(f"{checkpoint} holds what was learned from {seen}.")
+                note(f"{checkpoint} has the model after {seen}.")
             elif stop.stopped:
                 needed = count(model._schedule().batch_size, "document")
-                raise StoppedError(f"stopped before {needed}; nothing was learned.") from None
+                raise StoppedError(f"stopped before {needed}; no model was saved.") from None
             raise
         if path is not None:
             opelda.save(model, path)
@@ -142,7 +149,7 @@ def stream(
             f"{checkpoint}{saved}. Next: `opelda topics {path or checkpoint}`."
         )
     if stop.stopped:
-        raise StoppedError(f"stopped; the same command goes on from {checkpoint}.")
+        raise StoppedError(f"stopped; run the same command to resume from {checkpoint}.")
 
 
 def _title(source: list[str]) -> str:
@@ -161,4 +168,6 @@ def _check_same_words(words: Any, former: Any, checkpoint: str, text: options.St
     theirs = going_on_as(words.tokenizer, own.tokenizer)
     same = theirs == own.tokenizer and text.max_features in (None, own.max_features)
     if not same or (text.min_df is not None and words.min_df != own.min_df):
-        raise InputError(f"{checkpoint} was made with other options for texts; leave them out.")
+        raise InputError(
+            f"{checkpoint} was made with different tokenizer options; remove the tokenizer options."
+        )

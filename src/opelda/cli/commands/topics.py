@@ -31,33 +31,33 @@ def topics(
     corpus: list[str] | None = argument("CORPUS", "Documents; - is standard input.", None),
     n_words: int = option("--words -n N", "Words per topic.", 10, min=1),
     rank: str = option(
-        f"--rank {'|'.join(RANKS)}", "How words are ranked.", RANKS[0], panel=options.RESULTS
+        f"--rank {'|'.join(RANKS)}", "Ranking of words.", RANKS[0], panel=options.RESULTS
     ),
     lambda_: float | None = option(
         "--lambda X",
-        "Relevance: 1 is probability, 0 lift; 0.6.",
+        "Weight of probability (1) against lift (0); default: 0.6.",
         min=0.0,
         max=1.0,
         panel=options.RESULTS,
     ),
     only: list[int] | None = options.ONLY,
     sort: str = option("--sort weight|number", "Order of topics.", "weight", panel=options.RESULTS),
-    docs: int | None = option("--docs N", "Show N typical documents of CORPUS per topic.", min=1),
+    docs: int | None = option("--docs N", "Show N typical documents per topic.", min=1),
     columns: options.Columns,
-    tree: bool = option("--tree", "Merge similar topics step by step.", False),
+    tree: bool = option("--tree", "Show a tree of similar topics.", False),
     since: str | None = option(
-        "--since TIME|N", "How a stream's topics moved in the last 1h or N documents."
+        "--since TIME|N", "Show changes of a stream's topics in the last 1h or N documents."
     ),
     label: list[str] | None = option(
-        "--label TOPIC=TEXT", "Name a topic in the model (repeatable)."
+        "--label TOPIC=TEXT", "Store a label of a topic in the model (repeatable)."
     ),
     label_with: str | None = option(
         "--label-with COMMAND",
-        "Name topics by a command that gets their words.",
+        "Command that receives a topic's words and prints a label.",
         panel=options.RESULTS,
     ),
     output: str | None = option(
-        "--output -o FILE", "Write shares or effects as .csv, .tsv or .xlsx."
+        "--output -o FILE", "Write shares or effects to a .csv, .tsv or .xlsx file."
     ),
     as_json: bool = options.AS_JSON,
     reading: options.Reading,
@@ -73,13 +73,13 @@ def topics(
     choice("rank", rank, RANKS)
     choice("sort", sort, ("weight", "number"))
     if lambda_ is not None and rank not in ("relevance", "coherence"):
-        raise InputError(f"--lambda has no effect with --rank {rank}; leave it out.")
+        raise InputError(f"--lambda has no effect with --rank {rank}; remove --lambda.")
     over = options.given_options(columns)
     if tree or since is not None:
         alone = "--tree" if tree else "--since"
         others = only or docs or corpus or label or label_with or output or over
         if others or rank != RANKS[0] or sort != "weight" or (tree and since):
-            raise InputError(f"{alone} shows all topics; it goes with --words and --json only.")
+            raise InputError(f"{alone} shows all topics; combine it only with --words and --json.")
         if tree:
             from opelda.report import topic_tree
 
@@ -99,14 +99,16 @@ def topics(
     needs += ["--rank coherence"] if rank == "coherence" else []
     if not corpus:
         if needs:
-            raise InputError(f"{needs[0]} looks at documents of a CORPUS; name it after the model.")
+            raise InputError(f"{needs[0]} needs documents; add a CORPUS after the model.")
         options.refuse(reading, "no documents are read without a CORPUS")
     elif not needs and label_with is None:
-        raise InputError("A CORPUS needs --docs 3, --time date, --by or --effect; give one.")
+        raise InputError(
+            "A CORPUS needs --docs 3, --time date, --by or --effect; add one of these options."
+        )
     if over and (docs is not None or rank != RANKS[0] or label_with is not None):
-        raise InputError("Columns go without --docs, --rank and --label-with; leave these out.")
+        raise InputError("Columns exclude --docs, --rank and --label-with; remove these options.")
     if output is not None and not over:
-        raise InputError("--output takes times, groups or effects; leave it out.")
+        raise InputError("--output requires --time, --by or --effect; remove --output.")
     if label:
         _save_labels(model, _labels_from(label))
     how: dict[str, Any] = {"by": rank, "only": only or None}
@@ -261,7 +263,7 @@ def _show_changes(given: str, since: str, n_words: int, *, as_json: bool) -> Non
     model = load_model(given)
     times = Times(model_path(given).parent)
     if seconds and not times:
-        raise InputError(f"--since {since}: {given} keeps no times; give documents.")
+        raise InputError(f"--since {since}: {given} stores no times; pass a number of documents.")
     now = model.n_docs_seen_
     begin = times.documents(times.last - seconds) if seconds else now - n_documents
     first, moves = topic_moves(model, begin)
@@ -271,8 +273,8 @@ def _show_changes(given: str, since: str, n_words: int, *, as_json: bool) -> Non
         found["topics"] = [asdict(move) for move in moves]
         terminal.print_json(found | {"events": [event.as_dict() for event in events]})
         return
-    earliest = " (as far back as is known)" if first > begin else ""
-    terminal.print_line(f"From {count(first, 'document')}{earliest} to {now:,}, moved most:")
+    earliest = " (the earliest stored state)" if first > begin else ""
+    terminal.print_line(f"From {count(first, 'document')}{earliest} to {now:,}, largest changes:")
     cells = []
     for move in moves[:20]:
         words = (" ".join(part[:n_words]) for part in (move.words, move.came, move.went))
@@ -293,7 +295,7 @@ def _labels_from(given: list[str]) -> dict[int, str]:
             raise InputError(f"--label must be TOPIC=TEXT, not {text!r}.")
         number = int(found[1])
         if number in labels:
-            raise InputError(f"--label names topic {number} twice; give one label.")
+            raise InputError(f"--label has the duplicate topic {number}; pass one label per topic.")
         labels[number] = found[2].strip()
     return labels
 

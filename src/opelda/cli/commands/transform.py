@@ -20,19 +20,23 @@ def transform(
     corpus: list[str] = SOURCES,
     output: str = option(
         "--output -o FILE",
-        "A .xlsx, .csv, .tsv, .parquet, .jsonl or .npz file; - is JSON Lines.",
+        "A .xlsx, .csv, .tsv, .parquet, .jsonl or .npz file; - is JSON Lines on standard output.",
         "-",
     ),
     dense: bool | None = option(
         "--dense/--sparse",
-        "All topics, or topics that matter; by default the best in .xlsx, .csv and .tsv.",
+        "Write all topics, or only relevant topics; default in .xlsx, .csv and .tsv: best topics.",
     ),
-    top: int | None = option("--top N", "Best topics in a row, with label and weight; 3.", min=1),
+    top: int | None = option("--top N", "Number of best topics per row; default: 3.", min=1),
     certificate: bool | None = option(
-        "--certificate/--no-certificate", "With the loss of each document or not.", panel=RESULTS
+        "--certificate/--no-certificate", "Include the loss of each document.", panel=RESULTS
     ),
     min_weight: float | None = option(
-        "--min-weight X", "Leave out lighter topics; 0.01.", min=0.0, max=1.0, panel=RESULTS
+        "--min-weight X",
+        "Exclude topics with a smaller weight; default: 0.01.",
+        min=0.0,
+        max=1.0,
+        panel=RESULTS,
     ),
     inference: Inference,
     reading: Reading,
@@ -51,9 +55,9 @@ def transform(
     for_people = dense is None and kind in SPREADSHEETS
     sparse = not dense if dense is not None else kind == "jsonl"
     if min_weight is not None and not (sparse or for_people):
-        raise InputError("has no effect without --sparse; leave it out.", "min_weight")
+        raise InputError("has no effect without --sparse; remove the option.", "min_weight")
     if top is not None and not for_people:
-        raise InputError("--top has no effect without best topics in a row; leave it out.")
+        raise InputError("--top requires a table of best topics; remove --top.")
     if output != "-":
         check_output(output, corpus, [model, reading.column_words])
     learned = load_model(model, reading.n_jobs, engine, inference)
