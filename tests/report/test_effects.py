@@ -127,16 +127,20 @@ def test_intervals_have_the_nominal_coverage(seed):
 @cases(
     ("columns", "more", "message"),
     [
-        ({}, {}, "names no column"),
-        ({"a": [1.0] * 20}, {}, "'a' follows from the others, or is the same for all"),
-        ({"a": np.arange(20), "b": 2 * np.arange(20)}, {}, "'b' follows from the others"),
+        ({}, {}, "is empty"),
+        ({"a": [1.0] * 20}, {}, "'a' is constant or a linear combination"),
+        (
+            {"a": np.arange(20), "b": 2 * np.arange(20)},
+            {},
+            "'b' is constant or a linear combination",
+        ),
         ({"a": ["x"] * 20}, {}, "fewer than two levels"),
         ({"a": [1, 2]}, {}, "2 labels, but more documents"),
         ({"a": [1], "b": [1, 2]}, {}, "different lengths"),
         ({"a": [None] * 19 + [1]}, {}, "1 documents with words and all values for 2 terms"),
-        ({"a": range(20)}, {"categorical": ["b"]}, "'b', which is not among"),
+        ({"a": range(20)}, {"categorical": ["b"]}, "'b', which is not a column"),
         ({"a": range(20)}, {"topics": [3]}, "topics must be"),
-        (["a"], {}, "no column 'a': the corpus has no columns"),
+        (["a"], {}, "Missing column 'a': the corpus has no columns"),
     ],
 )
 def test_invalid_columns_are_rejected(columns, more, message):
@@ -154,9 +158,9 @@ def test_figure_has_one_line_per_interval():
     assert all(any(np.allclose(line, ends) for ends in wanted) for line in drawn)
     assert plot_effect(rows).get_xlabel().endswith(": a")
     for shown in (repr(rows), rows[:2]._repr_html_(), axis.figure.get_supxlabel()):
-        assert "Intervals take topics as known" in " ".join(shown.split())
+        assert "Intervals treat topics as known" in " ".join(shown.split())
     assert not plot_effect(rows, ax=Figure().subplots()).figure.get_supxlabel()
     with pytest.raises(InputError, match="term must be"):
         plot_effect(rows, "c")
-    with pytest.raises(InputError, match="has no row"):
+    with pytest.raises(InputError, match="has no rows"):
         plot_effect([])

@@ -231,7 +231,7 @@ def test_invalid_input_writes_no_page(model, tmp_path):
         write_report(model, [], path)
     with pytest.raises(InputError, match="'when'"):
         write_report(model, records(), path, text_column="text", time="when")
-    with pytest.raises(InputError, match="not known to be a time"):
+    with pytest.raises(InputError, match="not a supported time"):
         write_report(model, records(), path, text_column="text", time="section")
     assert not path.exists()
 

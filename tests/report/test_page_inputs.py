@@ -153,9 +153,11 @@ def test_block_of_invalid_times_does_not_disable_the_column(model, facts, monkey
 def test_dates_whose_order_is_known_too_late_are_not_used(model, facts, monkeypatch):
     monkeypatch.setattr(write, "BLOCK", 50)
     early, late = ([{"text": "cats dogs", "date": date}] * 50 for date in ("1/2/1987", "26/2/1987"))
-    with pytest.warns(UserWarning, match=r"'date' is not used .* '1/2/1987' was read month first"):
+    with pytest.warns(
+        UserWarning, match=r"'date' is not used .* '1/2/1987' was read with the month first"
+    ):
         assert facts(model, early + late, text_column="text")["time"] is None
-    with pytest.raises(InputError, match="'1/2/1987' was read month first"):
+    with pytest.raises(InputError, match="'1/2/1987' was read with the month first"):
         facts(model, early + late, text_column="text", time="date")
     assert facts(model, late + early, text_column="text")["time"]["bins"] == [
         "1987-02-01",

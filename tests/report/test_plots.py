@@ -193,7 +193,7 @@ def test_groups_show_group_means(model, texts):
         assert max(shares) > 0.9
     assert names == ["food (40)", "sky (40)", "law (39)"]
     assert len(plot_groups(model, texts, groups, n_groups=2)[0].patches) == 2
-    assert "take topics as known" in " ".join(axes[0].figure.get_supxlabel().split())
+    assert "treat topics as known" in " ".join(axes[0].figure.get_supxlabel().split())
 
 
 def test_bars_of_all_panels_have_one_scale(model, texts):
@@ -274,7 +274,7 @@ def test_figures_do_not_change_matplotlib_settings(model):
     [
         (lambda m, t: plot_over_time(m, t), "no column of times"),
         (lambda m, t: plot_groups(m, t), "no column of groups"),
-        (lambda m, t: plot_over_time(m, t, [2001] * 120), "one year"),
+        (lambda m, t: plot_over_time(m, t, [2001] * 120), "the same year"),
         (lambda m, t: plot_over_time(m, t, [2001] * 119 + [2002]), "Fewer than two years"),
         (lambda m, t: plot_over_time(m, t, [2001, 2002] * 9), "18 labels"),
         (lambda m, t: plot_over_time(m, t, [2001] * 120, unit="eon"), "unit must be"),

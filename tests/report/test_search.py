@@ -109,10 +109,13 @@ def test_search_by_topic_matches_top_documents(model, texts):
     ("call", "message"),
     [
         (lambda m, t: search(m, t), "query is empty"),
-        (lambda m, t: search(m, t, "!"), "The model knows no word of the query"),
-        (lambda m, t: search(m, np.ones((2, 9)), "xyzzy"), "The model knows no word of the query"),
-        (lambda m, t: nearest(m, t, ["star", "xyzzy"]), "knows no word of text 1"),
-        (lambda m, t: nearest(m, t, []), "The model knows no word of the query"),
+        (lambda m, t: search(m, t, "!"), "No word of the query is in the model's vocabulary"),
+        (
+            lambda m, t: search(m, np.ones((2, 9)), "xyzzy"),
+            "No word of the query is in the model's vocabulary",
+        ),
+        (lambda m, t: nearest(m, t, ["star", "xyzzy"]), "No word of text 1 is in"),
+        (lambda m, t: nearest(m, t, []), "No word of the query is in the model's vocabulary"),
         (lambda m, t: search(m, t, topic=3), "topic must be"),
         (lambda m, t: search(m, t, "star", n=0), "n must be"),
         (lambda m, t: search(m.components_, t, "star"), "must be a fitted model"),

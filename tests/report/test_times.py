@@ -39,5 +39,5 @@ def test_missing_times_are_ignored():
 
 @cases("kind", [int, float, str])
 def test_month_week_and_day_numbers_are_not_years(kind):
-    with pytest.raises(InputError, match="is not known to be a time"):
+    with pytest.raises(InputError, match="is not a supported time"):
         time_bins([kind(number) for number in range(1, 367)])

@@ -197,9 +197,9 @@ def test_progress_is_reported_before_each_fit():
         ({"n_runs": 1}, "n_runs must be"),
         ({"held_out": 1.5}, "held_out must be a share"),
         ({"model": "best"}, "model must be a learner"),
-        ({"X": X[:1]}, "too few documents"),
-        ({"X": X[:, :1]}, "too few documents"),
-        ({"X": ["tea"] * 9}, "too few documents"),
+        ({"X": X[:1]}, "Too few documents"),
+        ({"X": X[:, :1]}, "Too few documents"),
+        ({"X": ["tea"] * 9}, "Too few documents"),
     ],
     ids=str,
 )

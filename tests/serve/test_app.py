@@ -202,7 +202,7 @@ def test_page_in_progress_shows_a_notice_or_the_old_page(service, models):
         return first, await asked(service, "GET", "/")
 
     waiting, shown = asyncio.run(three())
-    check_refused(waiting, 503, "is being made")
+    check_refused(waiting, 503, "is not ready yet")
     assert shown.headers["opelda-model"] == former.version
     newer = make_app(models[1]).newest.served
     newer.page = lambda corpus: b"newer"
@@ -225,7 +225,7 @@ def test_app_can_be_mounted(service):
 
 def test_unusable_models_are_rejected(tmp_path):
     counts = opelda.corpus.generate(50, n_words=20, n_topics=2).X
-    with pytest.raises(InputError, match="counts without words"):
+    with pytest.raises(InputError, match="counts and has no words"):
         make_app(opelda.OnlineOPE(2, random_state=0).fit(counts))
     with pytest.raises(opelda.errors.ModelFileError, match="nowhere"):
         make_app(tmp_path / "nowhere")

@@ -88,7 +88,7 @@ def test_unusable_new_file_is_logged_once(replaced, models, caplog):
     until(lambda: "corrupted" in caplog.text)
     counts = opelda.corpus.generate(50, n_words=20, n_topics=2).X
     opelda.save(opelda.OnlineOPE(2, random_state=0).fit(counts), path)
-    until(lambda: "counts without words" in caplog.text)
+    until(lambda: "counts and has no words" in caplog.text)
     assert infer(service, TEXTS).json == answers(models[0])
     opelda.save(models[1], path)
     until(lambda: service.newest.served.version == answers(models[1])["version"])

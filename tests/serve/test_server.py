@@ -146,7 +146,7 @@ def test_malformed_requests_are_rejected(run, models):
     whole = long + b"\r\n"  # in one piece
     head, _, body = everything(running.connect(whole)).partition(b"\r\n\r\n")
     assert b"431" in head.splitlines()[0]
-    assert json.loads(body)["error"] == "The head has more than 65,536 bytes."
+    assert json.loads(body)["error"] == "The request headers exceed 65,536 bytes."
     head, _, body = everything(running.connect(b"\x16\x03\x01 no HTTP\r\n\r\n")).partition(
         b"\r\n\r\n"
     )

@@ -68,7 +68,7 @@ def labelled_blocks(model: Any, corpus: Any, labels: Any) -> Iterator[tuple[Any,
     if n_docs != len(labels):
         more = "more" if n_docs > len(labels) else f"{n_docs}"
         raise InputError(
-            f"There are {len(labels)} labels, but {more} documents; give one for each."
+            f"There are {len(labels)} labels, but {more} documents; pass one label per document."
         )
 
 
@@ -102,8 +102,8 @@ def column_of(corpus: Any, given: Any, kind: str) -> Any:
     name = usual_column(kind, columns) if given is None else given
     if name is None:
         raise InputError(
-            f"The corpus has no column of {kind}s; give one {kind} for each document, or read it "
-            "with {metadata}.",
+            f"The corpus has no column of {kind}s; pass one {kind} per document, or read the "
+            "corpus with {metadata}.",
             metadata="auto",
         )
     if not isinstance(name, str):
@@ -111,7 +111,7 @@ def column_of(corpus: Any, given: Any, kind: str) -> Any:
     if name not in columns:
         has = f"has the columns {', '.join(columns)}" if columns else "has no columns"
         raise InputError(
-            f"There is no column {name!r}: the corpus {has}; read it with {{metadata}}.",
+            f"Missing column {name!r}: the corpus {has}; read the column with {{metadata}}.",
             metadata=[name],
         )
     return metadata[name]

@@ -34,8 +34,8 @@ def estimate_effect(
 
     Ordinary least squares of unbiased shares, with heteroskedasticity-robust standard errors (HC3;
     docs/covariates.md). Intervals are too narrow if the topics were learned from the same
-    documents, and for groups of 10 documents or fewer. Documents with a missing value, or without a
-    word of the model, are left out.
+    documents, and for groups of 10 documents or fewer. Documents with a missing value or without a
+    known word are excluded.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def estimate_effect(
         As for `topics_over_time`.
     columns : str, iterable of str, mapping or data frame
         Names of columns of the corpus's `metadata`, or values by name, one for each document.
-        Numbers are used as they are, times in years. Other values are categorical: at most 20
+        Numbers are used unchanged, times in years. Other values are categorical: at most 20
         levels of 10 documents or more, compared with the most frequent, and ``(other)``.
     categorical : iterable of str
         Columns of numbers or times to use as categories.
@@ -101,15 +101,15 @@ def least_squares(names: list[str], A: NDArray[np.float64], Y: NDArray[np.float6
     n_free = A.shape[0] - A.shape[1]
     if n_free < 1:
         raise InputError(
-            f"There are {A.shape[0]} documents with words and all values for {A.shape[1]} terms; "
-            "give more documents, or fewer columns."
+            f"There are {A.shape[0]} documents with words and all values for {A.shape[1]} "
+            "terms; pass more documents or fewer columns."
         )
     Q, R = np.linalg.qr(A)
     # the last of linearly dependent columns has a residual of about 0
     for j in np.flatnonzero(np.abs(np.diag(R)) <= 1e-9 * np.linalg.norm(A, axis=0)):
         raise InputError(
-            f"The term {names[j]!r} follows from the others, or is the same for all documents; "
-            "leave its column out."
+            f"The term {names[j]!r} is constant or a linear combination of other terms; "
+            "remove its column."
         )
     pseudo = np.linalg.solve(R, Q.T)
     estimates = pseudo @ Y
@@ -130,9 +130,9 @@ def _design(
         else {name: column_of(corpus, name, "value") for name in given}
     )
     if not by_name:
-        raise InputError("names no column; give one at least.", "columns")
+        raise InputError("is empty; pass at least one column.", "columns")
     for name in sorted(categorical - by_name.keys()):
-        raise InputError(f"has {name!r}, which is not among the columns.", "categorical")
+        raise InputError(f"has {name!r}, which is not a column of the corpus.", "categorical")
     names, are_numbers, parts = [INTERCEPT], [False], list[Any]()
     for name, values in by_name.items():
         plain = values.to_list() if hasattr(values, "to_list") else list(values)
@@ -143,7 +143,7 @@ def _design(
         parts += terms.values()
     sizes = {len(part) for part in parts}
     if len(sizes) != 1:
-        raise InputError("are of different lengths; give a value for each document.", "columns")
+        raise InputError("have different lengths; pass one value per document.", "columns")
     return names, np.column_stack([np.ones(sizes.pop()), *parts]), np.array(are_numbers)
 
 
@@ -173,7 +173,8 @@ def _levels(name: str, values: list[Any]) -> dict[str, NDArray[np.float64]]:
     n_kept = min(int((sizes >= FEWEST).sum()), MOST_LEVELS)  # the largest come first
     if n_kept + (n_kept < len(levels)) < 2:
         raise InputError(
-            f"The column {name!r} has fewer than two levels of {FEWEST} documents; leave it out."
+            f"The column {name!r} has fewer than two levels of {FEWEST} documents; remove the "
+            "column."
         )
     missing = np.where(index < 0, np.nan, 0.0)
     terms = {f"{name}={levels[i]}": missing + (index == i) for i in range(1, n_kept)}

@@ -112,7 +112,7 @@ def search(
     model, corpus
         As for `top_documents`.
     words : str or iterable of str, optional
-        Tokenized as the model's texts; a document needs one of them.
+        Words, split by the model's tokenizer; a result has at least one query word.
     topic, n : int
         The number of a topic, and the number of documents.
 
@@ -182,7 +182,7 @@ class TypicalDocuments:
         return [-entry.minus_number for best in self._best.ranked for entry in best]
 
     def found(self) -> list[list[Candidate]]:
-        """Return the best documents of each topic, near copies after those that differ."""
+        """Return the best documents of each topic, with near duplicates last."""
         found = []
         for best in self._best.ranked:
             differ: list[Candidate] = []
@@ -249,7 +249,7 @@ def like_texts(model: Any, texts: Any) -> Score:
 def with_words(model: Any, words: str | Iterable[str] | None, topic: int | None) -> Score:
     check_model(model)
     if words is None and topic is None:
-        raise InputError("The query is empty; give words, a topic, or both.")
+        raise InputError("The query is empty; pass words, a topic or both.")
     if topic is not None:
         topic = whole("topic", topic, 0, len(MeasuredTopics.of(model).weights) - 1)
     weigh = _weighing(model)
@@ -316,5 +316,5 @@ def _counted(model: Any, texts: Any) -> sparse.csr_array:
     empty = np.flatnonzero(row_sums(found) == 0)
     if len(empty) or not found.shape[0]:
         which = f"text {empty[0]}" if found.shape[0] > 1 else "the query"
-        raise InputError(f"The model knows no word of {which}; give other words.")
+        raise InputError(f"No word of {which} is in the model's vocabulary; pass other words.")
     return found

@@ -46,9 +46,9 @@ def topics_over_time(
 ) -> Table[ShareRow]:
     """Return the topics' shares of documents over time, with intervals and words.
 
-    A corrected share is a topic's part of the likeliest mixture of a bin's words; the mean share is
-    the mean of `transform`, which is biased for short documents. The intervals are those of
-    corrected shares, for fixed topics (docs/covariates.md).
+    A corrected share is a topic's part of the most likely mixture of a bin's words; the mean share
+    is the mean of `transform`, which is biased for short documents. Intervals are for
+    corrected shares and fixed topics (docs/covariates.md).
 
     Parameters
     ----------
@@ -141,7 +141,10 @@ def corpus_shares(
         counts, frequencies = counts + picked @ X, frequencies + picked @ parts
     bins = np.flatnonzero(n_docs)
     if not len(bins):
-        raise InputError("No document with a word of the model has a time or group; look at both.")
+        raise InputError(
+            "No document with a known word has a time or group; check the "
+            "columns of times and groups."
+        )
     n = n_docs[bins, np.newaxis]
     linear, squares, means = sums[:, bins] / n
     corrected = unmixing.likeliest(sparse.csr_array(frequencies)[bins] / n)

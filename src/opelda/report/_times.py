@@ -51,7 +51,7 @@ def time_bins(times: Sequence[Any], unit: str | None = None) -> TimeBins:
     reader.warn()
     known = [moment for moment in moments if moment is not None]
     if not known:
-        raise InputError("No document has a time; look at the column.")
+        raise InputError("No document has a time; check the column of times.")
     if unit is None:
         sizes = {each: len({start_of(moment, each) for moment in known}) for each in UNITS}
         n_bins = next(
@@ -71,7 +71,7 @@ def group_bins(labels: Sequence[Any], most: int) -> tuple[list[str], NDArray[np.
     known = [None if is_missing(x) or x == "" else str(x) for x in _listed(labels)]
     counted = Counter(label for label in known if label is not None)
     if not counted:
-        raise InputError("No document has a group; look at the column.")
+        raise InputError("No document has a group; check the column of groups.")
     names = sorted(counted, key=lambda name: (-counted[name], name))[:most]
     return names, _places(names, known)
 
@@ -132,8 +132,8 @@ class TimeReader:
         unreadable = [value for value in given if read[value] is None]
         if 2 * len(unreadable) > len(given):
             raise InputError(
-                f"{unreadable[0]!r} is not known to be a time, nor are most others; give dates "
-                "such as 2017-07-31, years, or seconds since 1970."
+                f"{unreadable[0]!r} is not a supported time, and most other values are not "
+                "either; pass dates such as 2017-07-31, years, or seconds since 1970."
             )
         return [None if is_missing(value) else read.get(value) for value in values]
 
@@ -141,8 +141,8 @@ class TimeReader:
         """Warn if no date told the order of day and month."""
         if self._assumed is not None and self._day_first is None:
             warn(
-                f"Day and month cannot be told apart in {self._assumed!r} and all other dates; "
-                "month first is assumed. Write dates as 1987-02-26 if that is wrong.",
+                f"The order of day and month is ambiguous in {self._assumed!r} and all other "
+                "dates; month first is assumed. Otherwise write dates as 1987-02-26.",
                 DataWarning,
             )
 
@@ -155,8 +155,8 @@ class TimeReader:
             self._assumed = self._assumed or dates[0][0]
         elif self._day_first and self._assumed:
             self.contradiction = InputError(
-                f"{self._assumed!r} was read month first, but later dates are day first; write "
-                "dates as 1987-02-26."
+                f"{self._assumed!r} was read with the month first, but later dates have the "
+                "day first; write dates as 1987-02-26."
             )
 
     def _moment(self, value: Any) -> dt.datetime:

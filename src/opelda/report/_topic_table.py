@@ -40,7 +40,7 @@ def topic_table(
     only : iterable of int, optional
         The numbers of the topics, in the order wanted; None is all.
     feature_names : sequence of str, optional
-        The words of the columns; by default those of the model, else x0, x1, ...
+        The words of the columns; by default the model's words, else x0, x1, ...
     X : array or sparse matrix (D, V), Corpus or texts
         Documents for ``by="coherence"``.
 
@@ -81,7 +81,7 @@ class TopicToLabel(NamedTuple):
 
     >>> print(TopicToLabel(3, ("court", "judge"), ("On juries",), ("police",)).prompt)
     Name the topic that these words and documents have in common, in two to four words.
-    Answer with the name alone, and with none of the names that are taken.
+    Answer with the name only, and do not repeat a name in use.
     Words: court, judge
     Documents:
     - On juries
@@ -98,13 +98,13 @@ class TopicToLabel(NamedTuple):
         """The request in English, for any language model."""
         lines = [
             "Name the topic that these words and documents have in common, in two to four words.",
-            "Answer with the name alone, and with none of the names that are taken.",
+            "Answer with the name only, and do not repeat a name in use.",
             f"Words: {', '.join(self.words)}",
         ]
         if self.documents:
             lines += ["Documents:", *(f"- {document}" for document in self.documents)]
         if self.taken:
-            lines.append(f"Taken: {'; '.join(self.taken)}")
+            lines.append(f"In use: {'; '.join(self.taken)}")
         return "\n".join(lines)
 
 
@@ -147,7 +147,7 @@ def label_topics(
     """
     if with_ is None:
         if corpus is not None:
-            raise InputError("has no effect without with_; leave it out.", "corpus")
+            raise InputError("has no effect without with_; remove this parameter.", "corpus")
         return _top_words.label_topics(topics, n_words, feature_names=feature_names, only=only)
     if not callable(with_):
         raise InputError(f"must be callable, got {with_!r:.60}.", "with_")
@@ -210,7 +210,7 @@ def to_pyldavis(model: Any, corpus: Any) -> dict[str, Any]:
     theta, tokens = (np.concatenate(parts).astype(np.float64) for parts in zip(*found, strict=True))
     kept = tokens > 0
     if not kept.any():
-        raise InputError("No document has a word of the model; give other documents.")
+        raise InputError("No document has a word of the model's vocabulary; pass other documents.")
     theta, tokens = theta[kept], tokens[kept]
     topics = measured.weights.astype(np.float64)
     theta /= theta.sum(axis=1, keepdims=True)
@@ -232,8 +232,8 @@ def topic_moves(model: Any, since: float) -> tuple[int, list[TopicMove]]:
     watch = model._state.watch
     if watch is None or not len(watch.points):
         raise InputError(
-            "This model has no history: streams that are learned by sweeps have one, after some "
-            "2,000 documents."
+            "This model has no history; only streams learned by sweeps have a history, after "
+            "about 2,000 documents."
         )
     points, names = watch.points, model._words()
     first = points.before(since)

@@ -23,8 +23,8 @@ from opelda.metrics._top_words import shares_or_even
 from opelda.metrics._topics import MeasuredTopics
 
 INTERVALS_NOTE = (
-    "Intervals take topics as known: they are too narrow where topics were learned from these "
-    "documents, and for groups of 10 or fewer."
+    "Intervals treat topics as known; they are too narrow for the training "
+    "documents and for groups of 10 or fewer documents."
 )
 
 
@@ -59,7 +59,7 @@ class Unmixing:
         return found @ self._of_words, known
 
     def likeliest(self, frequencies: Any) -> NDArray[np.float64]:
-        """Return the likeliest mixtures for word frequencies."""
+        """Return the most likely mixtures for word frequencies."""
         # With 100 steps, shares of 40 groups of Reuters are within .0012 of the optimum.
         method = EM(n_iter=100, n_kept=len(self.topics))
         words = sparse.csr_array(frequencies) * 1e6

@@ -35,7 +35,7 @@ class TopicRow:
 
 @dataclass(frozen=True)
 class DocumentRow:
-    """A document that is typical of a topic; `weight` is the topic's share of it."""
+    """A typical document of a topic; `weight` is the topic's share of the document."""
 
     topic: int
     label: str
@@ -64,9 +64,9 @@ class FoundRow:
 class ShareRow:
     """A topic in the documents of one time or group, the `bin`.
 
-    `corrected_share` is its share of the likeliest mixture of their words, with an interval for two
-    documents or more; `mean_share` the mean of the weights of `transform`, biased for short
-    documents; `n_docs` the number of documents with a word of the model.
+    `corrected_share` is the topic's share of the most likely mixture of all words, with an interval
+    for at least two documents; `mean_share` the mean of the weights of `transform`, biased for
+    short documents; `n_docs` the number of documents with a known word.
     """
 
     bin: str
@@ -82,7 +82,7 @@ class ShareRow:
 
 @dataclass(frozen=True)
 class EffectRow:
-    """The effect of a term on a topic's share, with the other terms fixed.
+    """Effect of a term on a topic's share with all other terms fixed.
 
     `term` is a column of numbers or times; a level, such as ``party=R``, compared with the most
     frequent one; or the intercept. `estimate` is the change of the mean share for one unit, one
@@ -132,7 +132,7 @@ class MergeRow:
 
 @dataclass(frozen=True)
 class TopicMove:
-    """A topic's share of the tokens, and words, then and now; `rho` is the least in between."""
+    """Change of a topic's share of the tokens and of its words; `rho` is the minimum in between."""
 
     topic: int
     share_before: float

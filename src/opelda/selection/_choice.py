@@ -147,14 +147,15 @@ def choose_n_topics(
         As for `TopicModel.fit`.
     n_topics : iterable of int, optional
         The numbers to try; by default up to five of 2, 5, 10, 20, ..., 160, with at least 25
-        documents a topic.
+        documents per topic.
     model : learner of opelda, optional
-        A template for the other parameters; by default ``TopicModel()``.
+        The template of all other parameters; None is ``TopicModel()``.
     n_runs, held_out : int, float
-        Runs with each number, 2 or more; the share of held-out documents, of which there are at
-        most 1,000.
+        The number of runs per number of topics, at least 2, and the share of held-out documents, at
+        most 1,000 documents.
     random_state, n_jobs
-        By default the model's own. Results do not depend on `n_jobs`.
+        The random seed and the number of threads; None takes the model's values. Results do not
+        depend on `n_jobs`.
     progress : callable, optional
         Called before each fit with its description, the number of fits done and of all fits.
 
@@ -193,7 +194,9 @@ def resolved(
 def as_numbers(n_topics: Iterable[int]) -> list[int]:
     """Return distinct numbers of topics in ascending order."""
     if isinstance(n_topics, str) or not isinstance(n_topics, Iterable):
-        raise InputError(f"must be numbers of topics, as [10, 20], got {n_topics!r}.", "n_topics")
+        raise InputError(
+            f"must be numbers of topics such as [10, 20], got {n_topics!r}.", "n_topics"
+        )
     numbers = sorted({whole("n_topics", number) for number in n_topics})
     if len(numbers) < 2:
         raise InputError(f"must be at least two numbers to compare, got {numbers}.", "n_topics")

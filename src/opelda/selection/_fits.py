@@ -28,14 +28,15 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class ChoiceRow:
-    """The measures of one number of topics, means over the runs.
+    """Measures of models with one number of topics, averaged over the runs.
 
     `lpp` is the log predictive probability of a held-out token, `lpp_error` its standard error over
-    documents; `coherence` the NPMI of the topics' ten first words over the documents learned from;
-    `stability` the share of common words in the twenty first ones of matched topics; `quality` the
-    mean over topics of stability times coherence, where a negative one counts 0; `distinctness` 1
-    less the cosine of each topic and its nearest; `live_topics` the number of topics with at least
-    a fifth of an even share of the tokens, if known; `seconds` the time of all runs.
+    documents; `coherence` the NPMI of the topics' top ten words over the training documents;
+    `stability` the share of common words in the top twenty words of matched topics; `quality` the
+    mean over topics of stability times coherence, where negative coherence counts as 0;
+    `distinctness` is 1 minus the cosine of each topic and its nearest topic; `live_topics` the
+    number of topics with at least a fifth of an even share of the tokens, if known; `seconds` the
+    time of all runs.
     """
 
     n_topics: int
@@ -76,7 +77,7 @@ class HeldOutSplit(NamedTuple):
         found = cls(train[:, known], held[:, known])
         if len(known) < 2 or not can_be_split(found.held_out):
             raise InputError(
-                "There are too few documents or words to hold some out and predict them; give more."
+                "Too few documents or words for a held-out score; pass more documents."
             )
         return found
 
@@ -137,9 +138,9 @@ def _measured(model: Any, documents: HeldOutSplit, seed: int) -> tuple[Any, ...]
 class Stability(NamedTuple):
     """The stability of a model's topics over other runs; as a float, their mean.
 
-    `topics` are the shares of common words in the twenty first ones of each topic and the matched
-    topic, means over the other runs; `runs` the means over topics of each run compared with all
-    others, the model first.
+    `topics` are the shares of common words in the top twenty words of each topic and its match,
+    averaged over the other runs; `runs` are the means over topics of each run compared with all
+    other runs, the model first.
     """
 
     topics: NDArray[np.float64]
@@ -159,18 +160,18 @@ def stability(
 ) -> Stability:
     """Measure the stability of a model's topics across random seeds.
 
-    The model keeps the result as its `topic_stability_` until it learns again.
-    ``TopicModel(n_runs=...)`` does the same while it fits, and keeps the most typical run.
+    The model stores the result as `topic_stability_` until it is trained again.
+    ``TopicModel(n_runs=...)`` measures the same during `fit` and keeps the most typical run.
 
     Parameters
     ----------
     model : fitted learner of opelda
     X : array or sparse matrix (D, V), Corpus, or texts
-        The documents that it learned from, or similar ones.
+        The training documents of the model, or similar documents.
     n_runs : int
-        The number of runs with the model itself, 2 or more.
+        The number of runs including the model, at least 2.
     random_state : int, RandomState, Generator or None
-        By default the other seeds follow from the model's.
+        The random seed of the other runs; None derives seeds from the model's.
     progress : callable, optional
         As for `choose_n_topics`.
 

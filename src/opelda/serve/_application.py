@@ -37,24 +37,24 @@ def app(
     n_jobs: int | None = None,
     corpus: Any = None,
 ) -> "App":
-    """Return an ASGI application that answers with a model, to be run or mounted by any server.
+    """Return an ASGI application that serves a model, for any ASGI server.
 
     Parameters
     ----------
     model : path or fitted learner
-        A model file or a stream's checkpoint folder, which is read again whenever it was replaced;
-        or a model with a vocabulary, of which a copy is served.
+        A model file or a stream's checkpoint folder, which is reloaded when it is replaced; or a
+        model with a vocabulary, which is copied.
     max_bytes, max_docs : int
-        The largest body of a request, and the most texts.
+        The maximum size of a request body, and the maximum number of texts per request.
     timeout : float
-        Seconds in which a request must have been sent and answered.
+        Seconds to receive a request and to respond.
     max_loss : float or PerToken, optional
-        How good mixtures must be, as for `opelda.inference.infer`; by default as the model has it.
+        The accuracy of mixtures, as for `opelda.inference.infer`; None is the model's setting.
     n_jobs : int, optional
-        Threads for many texts; every core if not given.
+        Number of threads for many texts; None is all cores.
     corpus : documents, optional
-        For the page at ``/``, as for `opelda.report.write_report`; without, it is about the model
-        alone.
+        The documents of the page at ``/``, as for `opelda.report.write_report`; None: a page
+        without documents.
 
     Returns
     -------
@@ -75,7 +75,7 @@ def app(
 
 
 class App(Application):
-    """Answers each request by the model that was the newest when the request came."""
+    """Answers each request with the newest model at its arrival."""
 
     def __init__(self, newest: Newest, bodies: Bodies, timeout: float, corpus: Any) -> None:
         self.newest, self.timeout, self.max_bytes = newest, timeout, bodies.max_bytes
@@ -118,9 +118,9 @@ class App(Application):
                 documents = await self._batches.answer(served, texts, asked)
         except TimeoutError:
             if body is None:
-                why = f"The body was not sent in {self.timeout:g} s; send it faster."
+                why = f"Timeout: no complete body within {self.timeout:g} s; send a smaller body."
                 raise Refused(HTTPStatus.REQUEST_TIMEOUT, why, connection="close") from None
-            why = f"The answer took more than {self.timeout:g} s; send fewer texts at a time."
+            why = f"Timeout: no response within {self.timeout:g} s; send fewer texts."
             raise Refused(HTTPStatus.GATEWAY_TIMEOUT, why) from None
         finally:
             self._bodies.release(len(body or b""))
@@ -140,7 +140,7 @@ class App(Application):
         k = as_whole(given)
         if k is None or k >= len(served.topics):
             last = len(served.topics) - 1
-            why = f"There is no topic {given[:20]!r}; topics have the numbers 0 to {last:,}."
+            why = f"Unknown topic {given[:20]!r}; topics are numbered from 0 to {last:,}."
             raise Refused(HTTPStatus.NOT_FOUND, why)
         return JSONResponse({"version": served.version} | served.topics[k])
 
@@ -158,7 +158,7 @@ class App(Application):
         except TimeoutError:
             raise Refused(
                 HTTPStatus.SERVICE_UNAVAILABLE,
-                "The page is being made; look again in a while.",
+                "The page is not ready yet; try again in a few seconds.",
                 retry_after="10",
             ) from None
         return HTMLResponse(page, headers={"opelda-model": version})

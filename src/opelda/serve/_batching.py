@@ -1,7 +1,7 @@
 """Texts of several requests inferred in one call.
 
-A call costs as much as the inference of several short texts. While one runs, requests wait; the
-next takes what came meanwhile. A text's answer does not depend on its neighbours.
+The overhead of a call equals the inference of several short texts. Requests that arrive during a
+call are queued for the next call. The result of a text does not depend on other texts.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ class Job(NamedTuple):
 
 
 class Batches:
-    """A queue of jobs, and threads that infer some of them at a time."""
+    """A queue of jobs, and threads that infer several jobs per call."""
 
     def __init__(self) -> None:
         self._waiting: deque[Job] = deque()
@@ -94,7 +94,7 @@ class Batches:
 
 
 def _check(jobs: list[Job]) -> None:
-    """End the work if every request of it has timed out."""
+    """Stop a call if all its requests have timed out."""
     if all(job.answer.done() for job in jobs):
         raise TimeoutError
 

@@ -61,21 +61,23 @@ class Bodies:
                 "and in UTF-8; say which in the header Content-Type.",
             )
         if not body:
-            raise Refused(HTTPStatus.UNPROCESSABLE_ENTITY, f"There are no texts; send {EXAMPLE}.")
+            raise Refused(
+                HTTPStatus.UNPROCESSABLE_ENTITY, f"The request has no texts; send {EXAMPLE}."
+            )
         texts = [_decoded(body)] if kind == TEXT else _listed(_parsed(body))
         if len(texts) > self.max_docs:
             raise Refused(
                 HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-                f"{len(texts):,} texts are more than the {self.max_docs:,} that one request may "
-                "hold; send several.",
+                f"{len(texts):,} texts exceed the {self.max_docs:,} texts allowed per "
+                "request; send several requests.",
             )
         return texts
 
     def _too_large(self) -> Refused:
         return Refused(
             HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-            f"The body has more than the {self.max_bytes:,} bytes that one request may have; send "
-            "several.",
+            f"The body exceeds the {self.max_bytes:,} bytes allowed per request; send several "
+            "requests.",
         )
 
 
@@ -83,7 +85,7 @@ def busy() -> Refused:
     """Return the refusal of a request beyond the server's capacity."""
     return Refused(
         HTTPStatus.SERVICE_UNAVAILABLE,
-        "Too many requests are waiting; send this one again in a second.",
+        "Too many requests are waiting; retry in one second.",
         retry_after="1",
     )
 
@@ -108,7 +110,7 @@ def options(query: bytes) -> Asked:
                 found[name] = TRUTH[value]
             else:
                 raise InputError(
-                    f"There is no option {name!r:.60}; give top, min_weight or certificate."
+                    f"Unknown option {name!r:.60}; use top, min_weight or certificate."
                 )
     except InputError as error:
         raise Refused(HTTPStatus.BAD_REQUEST, str(error)) from None
@@ -136,7 +138,8 @@ def _decoded(body: bytes) -> str:
         return body.decode()
     except UnicodeDecodeError as error:
         raise Refused(
-            HTTPStatus.BAD_REQUEST, f"The body is not UTF-8 at byte {error.start:,}; encode it so."
+            HTTPStatus.BAD_REQUEST,
+            f"The body is not valid UTF-8 at byte {error.start:,}; encode it as UTF-8.",
         ) from None
 
 
@@ -151,7 +154,7 @@ def _parsed(body: bytes) -> Any:
             f"{EXAMPLE}.",
         ) from None
     except (ValueError, RecursionError):  # numbers of thousands of digits, lists in lists in lists
-        raise Refused(HTTPStatus.BAD_REQUEST, f"The body is no such JSON as {EXAMPLE}.") from None
+        raise Refused(HTTPStatus.BAD_REQUEST, f"The body must be JSON such as {EXAMPLE}.") from None
 
 
 def _listed(value: Any) -> list[str]:
@@ -159,11 +162,11 @@ def _listed(value: Any) -> list[str]:
     if isinstance(value, dict):
         if value.keys() != {"texts"}:
             others = ", ".join(repr(key)[:40] for key in list(value)[:5] if key != "texts")
-            why = f"has {others} beside" if "texts" in value else "is without"
+            why = f"has {others} in addition to" if "texts" in value else "is without"
             raise Refused(unfit, f"The object {why} the key 'texts'; send {EXAMPLE}.")
         value = value["texts"]
     if not isinstance(value, list) or not value:
-        raise Refused(unfit, f"There are no texts; send {EXAMPLE}, or the list alone.")
+        raise Refused(unfit, f"The request has no texts; send {EXAMPLE}, or the list alone.")
     for place, text in enumerate(value):
         if not isinstance(text, str):
             kind = "null" if text is None else type(text).__name__
@@ -172,6 +175,6 @@ def _listed(value: Any) -> list[str]:
         "".join(value).encode()
     except UnicodeEncodeError:
         raise Refused(
-            unfit, "A text holds half of a surrogate pair, which is no character; leave it out."
+            unfit, "A text has a lone surrogate, an invalid character; remove the character."
         ) from None
     return value

@@ -52,8 +52,8 @@ class Served:
     def __init__(self, model: Any, checksum: int, name: str) -> None:
         if model._state.vocabulary is None:
             raise InputError(
-                "The model learned from counts without words, so that it knows no texts; fit it on "
-                "documents or a corpus."
+                "The model learned from counts and has no words for texts; fit a model on "
+                "texts or a corpus."
             )
         self.model = model.set_params(sparse_output=False)
         self.version, self.name = f"{checksum:08x}", name
@@ -118,7 +118,7 @@ class Served:
 
 
 class Newest:
-    """Holds the model that answers; a file that cannot be read changes nothing."""
+    """Holds the served model; an unreadable new file keeps the former model."""
 
     def __init__(self, model: Any, settings: dict[str, Any]) -> None:
         self._settings = settings

@@ -162,7 +162,7 @@ def _log(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
 
 
 class PageServer:
-    """Answers GET of a few paths by functions, in a thread of its own, until it is closed."""
+    """Serves GET requests by functions in its own thread, until it is closed."""
 
     def __init__(self, host: str, port: int, pages: dict[str, tuple[str, Callable[[], str]]]):
         listener, self.site = bound(host, port, ("serve", "serve"))
@@ -205,7 +205,7 @@ def bound(
             raise
     except (socket.gaierror, UnicodeError):
         raise InputError(
-            f"names a host that is not known here, {host!r}; 127.0.0.1 is this machine.",
+            f"has the unknown host {host!r}; use 127.0.0.1 for this machine.",
             parameters[0],
         ) from None
     except (OSError, OverflowError) as error:

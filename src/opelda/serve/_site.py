@@ -71,11 +71,11 @@ class Site:
         (None, 421)
         """
         if not self._is_called(host):
-            why = "This server has another name; ask for it by its address."
+            why = "Unknown host name; use the address of the server."
             return HTTPStatus.MISDIRECTED_REQUEST, why
         own = origin in ("", f"http://{host}")  # browsers before 2023 send no Sec-Fetch-Site
         if site not in ("none", "same-origin", "") or not (site or own):
-            return HTTPStatus.FORBIDDEN, "Other pages may not read this one."
+            return HTTPStatus.FORBIDDEN, "Requests from other sites are forbidden."
         return None
 
     def _is_called(self, header: str) -> bool:
@@ -105,7 +105,7 @@ class Application(Starlette):
         self.router.redirect_slashes = False  # behind a proxy, to an address that is not public
 
     def begin(self, scope: Scope) -> Sequence[tuple[bytes, bytes]]:
-        """Prepare a request; return headers of its answer."""
+        """Prepare a request; return the headers of its response."""
         return ()
 
     async def _not_routed(self, request: Request, error: Exception) -> Response:
@@ -113,13 +113,13 @@ class Application(Starlette):
         path, headers = request.scope["path"], dict(error.headers or {})
         if error.status_code != HTTPStatus.METHOD_NOT_ALLOWED:
             paths = ", ".join(route.path for route in self.routes if isinstance(route, Route))
-            why = f"There is nothing at {path[:60]!r}; ask for {paths}."
+            why = f"Not found: {path[:60]!r}; use {paths}."
         else:
             methods = sorted(headers["Allow"].split(", "))
             headers["Allow"] = ", ".join([*methods, "OPTIONS"])
             if request.method == "OPTIONS":
                 return Response(headers=headers)
-            why = f"{path[:60]} takes {methods[0]}, not {request.method[:20]}."
+            why = f"{path[:60]} supports {methods[0]}, not {request.method[:20]}."
         return JSONResponse({"error": why}, error.status_code, headers)
 
 
@@ -159,14 +159,14 @@ class _Guard:
             logger.error("unexpected error: %s at %s:%s.", what, place.filename, place.lineno)
             if started:
                 raise
-            why = f"This went wrong here: {what}; the log says where."
+            why = f"Internal error: {what}; see the server log."
             failed = JSONResponse({"error": why}, HTTPStatus.INTERNAL_SERVER_ERROR)
             await failed(scope, receive, answer)
 
     def _refusal(self, request: Request) -> Refused | None:
         length = len(request.scope.get("raw_path", b"")) + len(request.scope["query_string"])
         if length + sum(len(k) + len(v) + 4 for k, v in request.scope["headers"]) > LONGEST_HEAD:
-            why = f"The head has more than {LONGEST_HEAD:,} bytes."
+            why = f"The request headers exceed {LONGEST_HEAD:,} bytes."
             return Refused(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, why, connection="close")
         if self.owner.site is None:
             return None

@@ -27,8 +27,8 @@ from opelda.report.page._payload import ExportedTopics, as_base64, documents
 FORMAT = 1
 LEAST_TOKENS = 2  # of a document that is scored
 STABILITY = (
-    "Share of common words in the topic's twenty best words and those of the topic it matches when "
-    "topics are learned anew with {}."
+    "Share of common words in the twenty best words of the topic and of its match when topics "
+    "are relearned with {}."
 )
 LEARNED = "the documents that the model learned from"
 # Facts that a model alone does not have.
@@ -173,7 +173,7 @@ def _tokenizing(model: Any) -> dict[str, Any]:
     """Return how the page cuts texts into the model's words, or why it cannot."""
     vocabulary = model._state.vocabulary
     if vocabulary is None:
-        why = "The model learned from counts and has no words: texts cannot be given to it."
+        why = "The model learned from counts and has no words, so texts are unsupported."
         return {"kind": "default", "pattern": None, "lower": True, "ngrams": [1, 1],
                 "stop_words": [], "phrases": [], "pairs": False, "markup": None,
                 "why_not": why}  # fmt: skip
@@ -183,9 +183,9 @@ def _tokenizing(model: Any) -> dict[str, Any]:
     if tokenizer.stem is not None:
         why_not = "The model's words are stems, which the page cannot make; use opelda transform."
     if tokenizer.split is not None:
-        why_not = "The model's words are cut by a function that the page does not have."
+        why_not = "The model splits texts into words with a function that the page does not have."
     if tokenizer.unspaced == "words":
-        why_not = "The model's words were cut by a package that the page does not have."
+        why_not = "The model splits texts into words with a package that the page does not have."
     return {
         "kind": kinds.get(tokenizer.pattern, "regex"),
         "pattern": None if tokenizer.pattern in kinds else tokenizer.pattern,
@@ -218,7 +218,8 @@ def counted(model: Any, held_out: Any) -> Any:
     counts = model._checked(held_out)
     if not (row_sums(counts) >= LEAST_TOKENS).any():
         raise InputError(
-            f"holds no document with {LEAST_TOKENS} words that the model knows; give others.",
+            f"holds no document with {LEAST_TOKENS} words of the model's vocabulary; pass "
+            "other documents.",
             "held_out",
         )
     return counts
@@ -296,7 +297,7 @@ def _left_out(found: Gathered, topics: ExportedTopics) -> list[str]:
         ),
         (
             topics.ratio,
-            "Of each word the page knows the topics that give it at least "
+            "For each word, the page stores only the topics that give it at least "
             f"{topics.ratio:.1e} of its largest probability; mixtures of pasted texts are "
             "therefore approximate.",
         ),

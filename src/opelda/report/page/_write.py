@@ -60,7 +60,7 @@ def write_report(
     held_out : counts, Corpus or texts, optional
         Documents not learned from, for the score; by default 1,000 of `corpus`.
     stability : bool
-        Whether to learn topics anew with another seed, from at most 10,000 documents.
+        Whether to measure stability by a second run with another seed on at most 10,000 documents.
     progress : callable, optional
         Called with the current step and the number of documents done.
     **reading
@@ -89,7 +89,7 @@ def write_report(
         found.add(batch)
         tell("inferring", found.n_docs)
     if not found.n_docs:
-        raise InputError(f"{opened.label} holds no documents; look at what is in there.")
+        raise InputError(f"{opened.label} has no documents; check the contents of the source.")
     found.settle()
     tell("measuring", found.n_docs)
     meta, more = facts(model, name, found, scored, stability=stability)

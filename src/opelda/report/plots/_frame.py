@@ -61,8 +61,8 @@ def frame(
             axes = np.atleast_1d(np.asarray(ax, object)).ravel()
             if len(axes) < n_panels:
                 raise InputError(
-                    f"holds {len(axes)}, but there are {n_panels} topics; give one for each, or "
-                    "fewer topics.",
+                    f"holds {len(axes)}, but there are {n_panels} topics; pass one axis per "
+                    "topic, or fewer topics.",
                     "ax",
                 )
             yield axes[:n_panels]

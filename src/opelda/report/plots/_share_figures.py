@@ -59,13 +59,15 @@ def plot_over_time(
     check_model(model)
     bins = time_bins(column_of(corpus, dates, "time"), unit)
     if len(bins.starts) < 2:
-        raise InputError(f"All documents are of one {bins.unit}; give documents of two.")
+        raise InputError(
+            f"All documents have the same {bins.unit}; pass documents of at least two."
+        )
     found = corpus_shares(model, corpus, bins.index, len(bins.starts), level)
     kept = np.flatnonzero(found.n_docs >= whole("min_docs", min_docs))
     if len(kept) < 2:
         raise InputError(
-            f"Fewer than two {bins.unit}s have {min_docs} documents each; choose longer ones with "
-            "{unit}, or give more documents.",
+            f"Fewer than two {bins.unit}s have {min_docs} documents each; choose a longer "
+            "unit with {unit}, or pass more documents.",
             unit=...,
         )
     found = SharesByBin._make(part[kept] for part in found)
@@ -167,7 +169,7 @@ def plot_effect(
     """
     terms = list(dict.fromkeys(row.term for row in effects))
     if not terms:
-        raise InputError("has no row; give what `estimate_effect` returns.", "effects")
+        raise InputError("has no rows; pass the result of `estimate_effect`.", "effects")
     named = next((name for name in terms if name != INTERCEPT), terms[0])
     named = named if term is None else choice("term", term, terms)
     rows = [row for row in effects if row.term == named]

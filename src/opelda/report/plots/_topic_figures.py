@@ -131,7 +131,9 @@ def plot_learning(model: Any, *, ax: Any = None) -> Any:
     """
     curve = list(getattr(model, "learning_curve_", ()))
     if not curve:
-        raise InputError("This model has no learning curve: it was learned by an earlier version.")
+        raise InputError(
+            "This model has no learning curve; models of earlier versions did not store one."
+        )
     documents, scores = np.array(curve, np.float64).T
     with frame(ax, 6.4, 3.6) as axis:
         axis.plot(documents, scores, "-o", color=BLUE, ms=4, lw=1.6)
@@ -181,7 +183,7 @@ def plot_map(topics: GivenTopics, *, n_labels: int | None = None, ax: Any = None
     ----------
     topics : array (K, V), Topics or fitted model
     n_labels : int, optional
-        The largest number of labels; by default as many as fit.
+        The maximum number of labels; by default all labels that fit.
     ax : Axes, optional
         Its units will be points.
 
