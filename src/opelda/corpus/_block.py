@@ -22,7 +22,7 @@ Documents = pl.Series | list[Any] | Counted | sparse.csr_array
 
 
 class Problems:
-    """The documents of a source that could not be read: their number, and the first 20."""
+    """The number of malformed documents of a source, and messages about the first 20."""
 
     def __init__(self, on_error: Literal["stop", "skip"] = "stop") -> None:
         self.on_error = choice("on_error", on_error, ("stop", "skip"))
@@ -31,7 +31,7 @@ class Problems:
         self._binary: list[str] = []  # files skipped since the last warning
 
     def add(self, where: str, what: str, remedy: str, **advice: Any) -> None:
-        """Report one document; `advice` is that of `InputError`, for the remedy."""
+        """Report a malformed document; `advice` is passed to `InputError`."""
         if self.on_error == "stop":
             raise InputError(
                 f"{where} {what}; {remedy}, or skip such documents with {{on_error}}.",
@@ -68,16 +68,16 @@ class Patience:
 
     @property
     def is_over(self) -> bool:
-        """Whether documents are there that have waited for long enough."""
+        """Whether the wait of pending documents has timed out."""
         return self._since is not None and time.monotonic() - self._since >= self.seconds
 
     def came(self) -> None:
-        """Start the clock, if no documents wait already."""
+        """Start the clock unless documents are already pending."""
         if self._since is None:
             self._since = time.monotonic()
 
     def given(self) -> None:
-        """Stop the clock: no documents wait any more."""
+        """Stop the clock when no documents are pending."""
         self._since, self.paused = None, False
 
 
@@ -128,7 +128,7 @@ class BlockJoiner:
         return bool(self._blocks)
 
     def add(self, block: Block) -> bool:
-        """Add one more; return whether there are enough now."""
+        """Add a block; return whether the batch is full."""
         if self._blocks and type(block.documents) is not type(self._blocks[0].documents):
             raise InputError(
                 "Texts and word counts cannot be mixed in one source; read texts and counts "
@@ -167,7 +167,7 @@ class Source:
         raise NotImplementedError
 
     def progress(self) -> tuple[int, int] | None:
-        """Return how many bytes of how many are read; None where that is not known."""
+        """Return the bytes read and the total bytes; None if unknown."""
         return None
 
     def end_when(self, is_ended: Callable[[], bool]) -> None:

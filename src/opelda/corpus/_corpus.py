@@ -26,19 +26,19 @@ class Corpus:
     X : CSR array (documents, words)
         float32 counts, int32 column numbers, sorted, without zeros.
     vocabulary : Vocabulary or None
-        The words of the columns and their tokenizer; None where the source names no words.
+        The words of the columns and their tokenizer; None if the source has no words.
     names : list of str or None
-        Names of the documents, where the source has names.
+        Names of the documents; None if the source has no names.
     metadata : polars.DataFrame or None
-        The columns that were kept beside the counts: texts, null where a value is missing.
+        The columns that were kept beside the counts, as strings; null for missing values.
     n_skipped : int
-        Documents that could not be read and were passed over.
+        Number of malformed documents that were skipped.
     problems : tuple of str
-        Messages about the first of these documents.
+        Messages about the first skipped documents.
     n_unknown_tokens : float
-        Tokens left out because a given vocabulary has no column for them.
+        Number of tokens without a column in the given vocabulary.
     n_duplicates : int
-        Near copies of other documents that were left out.
+        Number of near duplicates that were removed.
 
     Examples
     --------
@@ -86,9 +86,9 @@ class MiniBatch:
     change : VocabularyChange or None
         The batch's effect on the vocabulary; None for a matrix.
     n_unknown_tokens : float
-        Token mass that has no column.
+        Token mass without a column.
     n_tokens : float64 array or None
-        Tokens of each document, those without a column among them.
+        Tokens of each document, including tokens without a column.
     texts : polars.Series or None
         The original documents, where all are texts.
     """
@@ -106,7 +106,7 @@ class MiniBatch:
 
 @runtime_checkable
 class Seekable(Protocol):
-    """A source that can tell its position and resume from it."""
+    """A source with a position to resume from."""
 
     position: Any
 
@@ -116,7 +116,7 @@ class Seekable(Protocol):
 
 @runtime_checkable
 class DocumentStream(Seekable, Protocol):
-    """Documents that come as mini-batches, with a position to resume from.
+    """Documents in mini-batches, with a position to resume from.
 
     `stream` returns one; ``fit_stream`` accepts any object with these attributes and methods. The
     `position` is after the last mini-batch that was taken, None at the beginning, and fit for JSON.

@@ -164,17 +164,17 @@ def read(
 def near_duplicates(
     documents: Any, threshold: float = NEARLY_THE_SAME, *, n_bands: int = BANDS
 ) -> NDArray[np.int64]:
-    """Return the earlier document that each document nearly copies, or -1.
+    """Return the earlier near duplicate of each document, or -1.
 
-    Two documents are nearly the same if Jaccard's coefficient of their words is at least
-    `threshold`. Candidates are found by MinHash (Broder 1997) and compared word by word. Copies of
-    a copy are copies of the first, too. Documents of fewer than 5 distinct words are never copies.
+    Two documents are near duplicates if the Jaccard coefficient of their words is at least
+    `threshold`. Candidates are found by MinHash (Broder 1997) and compared word by word. Duplicates
+    of a duplicate refer to the first document. Documents with fewer than 5 distinct words are kept.
 
     Parameters
     ----------
     documents : Corpus, array or sparse matrix (D, V), or a source of `read`
     threshold : float
-        The least share of common words.
+        Minimum share of common words.
     n_bands : int
         More bands find more pairs near the threshold and take more time.
 
@@ -234,7 +234,7 @@ def _without_copies(corpus: Corpus, bounds: tuple[Any, Any] | None) -> Corpus:
 def copies(
     counts: sparse.csr_array, least: float = NEARLY_THE_SAME, n_bands: int = BANDS
 ) -> NDArray[np.int64]:
-    """Return the earlier document that each document nearly copies, or -1."""
+    """Return the earlier near duplicate of each document, or -1."""
     ones = (counts.data > 0).astype(np.int32)
     words = sparse.csr_array((ones, counts.indices, counts.indptr), shape=counts.shape)
     words.eliminate_zeros()

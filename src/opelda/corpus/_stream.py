@@ -56,7 +56,7 @@ class Stream(DocumentStream):
         return not self._source.reopens
 
     def end_when(self, is_ended: Callable[[], bool]) -> None:
-        """End a pipe after the documents read so far as soon as `is_ended()` is true.
+        """End a pipe once `is_ended()` is true; documents read so far are kept.
 
         It is called before every read, and ten times a second while the pipe is empty.
         """
@@ -65,9 +65,9 @@ class Stream(DocumentStream):
     def wait_at_most(self, seconds: float, meanwhile: Callable[[], None] | None = None) -> None:
         """Limit how long documents wait for a mini-batch to be full, where a source waits for more.
 
-        Such are pipes of lines (uncompressed), a file or folder that is followed, and iterables
-        without a length, which give `NOTHING` while they have no document. `meanwhile` is called
-        while documents are waited for.
+        The limit applies to uncompressed pipes of lines, a followed file or folder, and iterables
+        without a length, which yield `NOTHING` while no document is available. `meanwhile` is
+        called during the wait.
         """
         self._source.wait_at_most(Patience(seconds, meanwhile))
 
@@ -82,7 +82,7 @@ class Stream(DocumentStream):
         return self.batches()
 
     def progress(self) -> tuple[int, int] | None:
-        """Return how many bytes of how many are read, where that is known."""
+        """Return the bytes read and the total bytes, if known."""
         return self._source.progress()
 
     def batches(
@@ -93,9 +93,9 @@ class Stream(DocumentStream):
     ) -> Iterator[MiniBatch]:
         """Yield the mini-batches from `position` on, counted with a vocabulary.
 
-        By default it is the stream's own. `n_words` is the number of columns without words. The
+        None is the stream's own vocabulary. `n_words` is the number of columns without words. The
         vocabulary learns from each mini-batch just before it is yielded, unless `learn` is False:
-        then columns stay, and columns without words must be as many.
+        then columns are fixed, and numbered columns must match in number.
         """
         if vocabulary is None and n_words is None:
             vocabulary = self.vocabulary
@@ -181,7 +181,7 @@ def stream(
     tokenizer, min_df, max_features
         Parameters of an empty `Vocabulary`. With ``max_features=None`` memory is unbounded.
     follow : bool
-        Wait at the end for more lines of the file, or more files in the folder. Mini-batches are
+        Wait for new lines at the end of the file, or new files in the folder. Mini-batches are
         then full, unless `Stream.wait_at_most` limits the wait.
 
     Returns

@@ -1,4 +1,4 @@
-"""Synthetic documents, drawn from topics that are known, to test and measure with."""
+"""Synthetic documents, drawn from known topics, for tests and benchmarks."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -43,10 +43,10 @@ def generate(
     doc_topic_prior, topic_word_prior : float
         alpha and eta of the symmetric Dirichlet priors of mixtures and topics.
     separated : bool
-        Easy topics instead of drawn ones: each has 90% of its mass on its own block of words, in
-        proportion to 1/n for the n-th word, and the rest on all blocks.
+        Use well-separated topics instead of random topics: 90% of the mass of a topic is on its own
+        block of words, in proportion to 1/n for the n-th word, and the rest on all blocks.
     random_state : int, Generator or None
-        What `numpy.random.default_rng` takes.
+        Random seed, as for `numpy.random.default_rng`.
 
     Returns
     -------
@@ -106,11 +106,11 @@ def generate_stream(
     Parameters
     ----------
     n_docs : int or None
-        Length of the whole stream; None: without end.
+        Length of the stream; None is unlimited.
     batch_size, n_words, n_topics, n_tokens, doc_topic_prior, new_words_per_batch, random_state
         As for `generate`; lengths have the mean ``n_tokens``.
     first_batch : int
-        The number of the first batch: batches depend on nothing but parameters, seed and number.
+        The number of the first batch; a batch depends only on parameters, seed and number.
 
     Yields
     ------

@@ -41,28 +41,28 @@ class Vocabulary:
     Parameters
     ----------
     words : iterable of str
-        The words of the first columns, all different.
+        The unique words of the first columns.
     growing : bool
-        Whether `learn` gives columns to new words.
+        Whether `learn` adds columns for new words.
     max_features : int or None
-        Columns at most.
+        Maximum number of columns; None is no limit.
     when_full : {"evict", "refuse"}
-        Whether new words, when no column is left, replace rare, stale words or are dropped. A
-        word's document frequency counts a tenth less for every mini-batch since its last sight.
+        Whether a full vocabulary evicts rare, stale words or drops new words. A word's document
+        frequency decreases by a tenth for every mini-batch since its last occurrence.
     min_df : int or None
-        Documents that must have had a new word before it gets a column; until then its tokens are
+        Minimum document frequency of a new word before it gets a column; until then its tokens are
         unknown. None is as for `read`: 1 in the first 50 documents, 2 up to 1,000, then 5. At most
-        ``2 * max_features`` words wait, or 500,000; stale ones of few documents are forgotten.
+        ``2 * max_features`` words are pending, or 500,000; rare, stale pending words are evicted.
     tokenizer : Tokenizer or None
-        How texts are made into words. None: ``Tokenizer()``. Its "auto" is decided by the first
-        texts that a growing vocabulary learns from; a fixed vocabulary counts all its words.
+        The rules that split texts into words. None: ``Tokenizer()``. The first texts resolve "auto"
+        if the vocabulary grows; a fixed vocabulary counts all its words.
 
     Attributes
     ----------
     n_updates, n_docs : int
-        Calls of `learn`, and documents they were given.
+        Numbers of calls of `learn` and of their documents.
     n_added, n_evicted, n_dropped : int
-        Sums over those calls, as in `VocabularyChange`. A word refused again counts again.
+        Sums over all calls of `learn`, as in `VocabularyChange`; every drop of a word counts.
     n_unknown_tokens : float
 
     Examples
@@ -137,19 +137,19 @@ class Vocabulary:
 
     @property
     def document_frequency(self) -> NDArray[np.int64]:
-        """How many of the learned documents had each word since it has its column (a copy)."""
+        """Number of learned documents with each word since its column exists (a copy)."""
         return self._frequency.copy()
 
     def index(self, word: str) -> int:
-        """Return the word's column, -1 without one."""
+        """Return the column of a word, or -1 for an unknown word."""
         return self._index.get(word, -1)
 
     def columns(self, words: Sequence[str]) -> NDArray[np.int32]:
-        """Return each word's column, -1 without one."""
+        """Return the column of each word, or -1 for an unknown word."""
         return np.fromiter(map(self._index.get, words, repeat(-1)), np.int32, len(words))
 
     def count(self, documents: Iterable[Any]) -> sparse.csr_array:
-        """Return counts (documents, words) of the vocabulary's words, and learn nothing."""
+        """Return counts (documents, words) without changing the vocabulary."""
         documents, tokenizer = as_list(documents), self.tokenizer.decided
         few = self._few_texts.count(documents, self._words, self._version, tokenizer)
         if few is not None:
@@ -160,7 +160,7 @@ class Vocabulary:
     def learn(
         self, documents: Iterable[Any], where: Callable[[int], str] = "Document {}".format
     ) -> tuple[sparse.csr_array, VocabularyChange]:
-        """Count the words of a stream's next mini-batch and let the vocabulary follow.
+        """Count the words of a stream's next mini-batch and update the vocabulary.
 
         New words get columns by their document frequency here, ties by first appearance. A bad
         document changes nothing; the error calls it ``where(number)``. Return float32 counts
@@ -254,7 +254,7 @@ class Vocabulary:
     def _ready(
         self, words: list[str], numbers: list[int], frequency: NDArray[np.intp], enough: int
     ) -> list[int]:
-        """Count documents of waiting words; return the words that have enough."""
+        """Update document frequencies of pending words; return the words that reach the minimum."""
         waiting, ready = self._waiting, []
         for i, more in zip(numbers, frequency[numbers].tolist(), strict=True):
             word = words[i]
@@ -273,7 +273,7 @@ class Vocabulary:
         return ready
 
     def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Return everything as plain arrays and a dictionary fit for JSON.
+        """Return the vocabulary as plain arrays and a JSON-compatible dictionary.
 
         Examples
         --------
@@ -303,7 +303,7 @@ class Vocabulary:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Any], header: Mapping[str, Any]) -> Self:
-        """Make the vocabulary again that `to_arrays` described; refuse damaged arrays."""
+        """Restore a vocabulary from the result of `to_arrays`; reject corrupted arrays."""
         header = {"min_df": 1, "n_docs": 0} | dict(header)  # the first model files lack these
         for name in (*PARAMETERS, *COUNTERS, "n_unknown_tokens"):
             if name not in header:

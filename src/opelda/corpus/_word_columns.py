@@ -25,7 +25,7 @@ def encodable(word: str) -> bool:
 
 
 def checked_words(words: Iterable[Any]) -> list[str]:
-    """Return words that can be columns: strings, encodable, all different."""
+    """Return words that can be columns: unique, encodable strings."""
     if isinstance(words, str | bytes):
         raise InputError("must be a sequence of words, got one text; pass [word].", "words")
     seen: dict[str, None] = {}
@@ -53,7 +53,7 @@ def pack_words(words: Iterable[str]) -> tuple[NDArray[np.uint8], NDArray[np.int6
 
 
 def unpack_words(arrays: Mapping[str, Any]) -> list[str]:
-    """Return the words again."""
+    """Return the unpacked words."""
     letters = stored_array(arrays, "bytes", np.uint8)
     offsets = stored_array(arrays, "offsets", np.int64)
     rising = len(offsets) and offsets[0] == 0 and (np.diff(offsets) >= 0).all()
@@ -69,7 +69,7 @@ def unpack_words(arrays: Mapping[str, Any]) -> list[str]:
 def stored_array(
     arrays: Mapping[str, Any], name: str, dtype: type[np.generic], length: int | None = None
 ) -> NDArray[Any]:
-    """Return a copy of a stored vector of numbers that are not negative."""
+    """Return a copy of a stored vector of non-negative numbers."""
     array = np.array(arrays.get(name, 0))
     good = array.ndim == 1 and array.dtype == dtype and length in (None, len(array))
     if not good or array.min(initial=0) < 0:
@@ -82,7 +82,7 @@ def stored_array(
 
 
 def stored_number(header: Mapping[str, Any], name: str, kind: type[float] = int) -> Any:
-    """Return a stored number that is not negative: a whole one, or with ``kind=float`` any."""
+    """Return a stored non-negative number: an integer, or with ``kind=float`` any number."""
     value = header[name]
     good = isinstance(value, int | kind) and not isinstance(value, bool)
     if not good or not 0 <= value < (2**63 if kind is int else 1e300):
@@ -92,7 +92,7 @@ def stored_number(header: Mapping[str, Any], name: str, kind: type[float] = int)
 
 
 def damaged(what: str) -> InputError:
-    """Return the error for a stored vocabulary with something wrong."""
+    """Return the error for a corrupted stored vocabulary."""
     return InputError(
         f"The stored vocabulary is corrupted ({what}); restore the file from a "
         "backup or train again."
@@ -109,7 +109,7 @@ def usual_min_df(n_docs: int) -> int:
 
 @dataclass(frozen=True)
 class VocabularyChange:
-    """Effect of one mini-batch on a vocabulary."""
+    """Change of a vocabulary by a mini-batch."""
 
     n_words_before: int
     n_words: int

@@ -40,10 +40,10 @@ Score = Callable[[DocumentBlock], Iterator[tuple[int, Array]]]
 def top_documents(
     model: Any, corpus: Any, n: int = 3, *, topics: Iterable[int] | None = None
 ) -> Table[DocumentRow]:
-    """Return each topic's most typical documents, the best first.
+    """Return the most typical documents of each topic, best first.
 
-    The score is the topic's weight times tokens / (tokens + 30). Near copies of better documents,
-    with 80% of the distinct words in common, come last.
+    The score is the topic's weight times tokens / (tokens + 30). Near duplicates of better
+    documents, with 80% of the distinct words in common, are ranked last.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def top_documents(
 
 
 def nearest(model: Any, corpus: Any, texts: Any, n: int = 5) -> Table[FoundRow]:
-    """Return the documents that are most like given texts, the best first.
+    """Return the documents most similar to given texts, best first.
 
     Two thirds of the score are the cosine of the words, weighted log(1 + count) x -log p(w), and a
     third the similarity of the mixtures, sum_k sqrt(theta_k theta'_k).
@@ -102,7 +102,7 @@ def search(
     topic: int | None = None,
     n: int = 10,
 ) -> Table[FoundRow]:
-    """Return the documents that have given words, a topic, or both, the best first.
+    """Return the documents with given words, a given topic or both, best first.
 
     The score by words is that of `nearest` without mixtures, or over the texts and unweighted if
     the model lacks a word. The score by topic is that of `top_documents`; by both, the product.
@@ -143,7 +143,7 @@ class BestDocuments:
         self.ranked: list[list[Candidate]] = []
 
     def add(self, scores: Array, block: DocumentBlock, first: int = 0, weights: Any = None) -> None:
-        """Add documents; scores (queries, documents) of 0 are no fit."""
+        """Add documents with scores (queries, documents); a score of 0 is no match."""
         last, n = first + len(scores), min(self._n, scores.shape[1])
         self.ranked += [[] for _ in range(last - len(self.ranked))]
         if n == 0:
@@ -310,7 +310,7 @@ def _weighing(model: Any) -> Callable[[Any], Any]:
 
 
 def _counted(model: Any, texts: Any) -> sparse.csr_array:
-    """Return counts of texts; raise if a text has no word of the model."""
+    """Return counts of texts; raise InputError if a text has no known word."""
     blocks = [block.X for block in document_blocks(model, texts)]
     found = sparse.csr_array(sparse.vstack(blocks) if blocks else (0, 0))
     empty = np.flatnonzero(row_sums(found) == 0)

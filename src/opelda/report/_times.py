@@ -41,10 +41,10 @@ class TimeBins:
 
 
 def time_bins(times: Sequence[Any], unit: str | None = None) -> TimeBins:
-    """Put documents into bins by their times.
+    """Assign documents to bins by their times.
 
     By default the bins are as fine as possible, with at most 60 bins and at least 20 documents in
-    each on average. A time with a zone counts as its own clock showed it.
+    each on average. Times keep their local clock; time zones are ignored.
     """
     reader = TimeReader()
     moments = reader.read(_listed(times))
@@ -138,7 +138,7 @@ class TimeReader:
         return [None if is_missing(value) else read.get(value) for value in values]
 
     def warn(self) -> None:
-        """Warn if no date told the order of day and month."""
+        """Warn if the order of day and month is ambiguous in all dates."""
         if self._assumed is not None and self._day_first is None:
             warn(
                 f"The order of day and month is ambiguous in {self._assumed!r} and all other "

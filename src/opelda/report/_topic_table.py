@@ -85,7 +85,7 @@ class TopicToLabel(NamedTuple):
     Words: court, judge
     Documents:
     - On juries
-    Taken: police
+    In use: police
     """
 
     topic: int
@@ -131,8 +131,8 @@ def label_topics(
         Words per label.
     with_ : callable, optional
         Returns a label for an object with the topic's number `topic`, `words`, `documents`, the
-        labels `taken` and a `prompt` for a language model; asked for the heaviest topics first, and
-        up to three times for a label that is not taken.
+        labels `taken` and a `prompt` for a language model. Topics are processed by decreasing
+        weight, with up to three calls for a unique label.
     corpus : Corpus, counts or documents, optional
         As for `transform`: the source of typical documents for ``with_``.
 
@@ -195,7 +195,7 @@ def to_pyldavis(model: Any, corpus: Any) -> dict[str, Any]:
     """Return the arguments of ``pyLDAvis.prepare``: ``prepare(**to_pyldavis(model, corpus))``.
 
     Takes the model and the corpus of `top_documents`. Topics keep the model's numbers; documents
-    without a word of the model are left out. pyLDAvis must be 3.4 or newer.
+    without a known word are excluded. pyLDAvis must be 3.4 or newer.
 
     Examples
     --------

@@ -36,7 +36,7 @@ def similar_topics(
     topics, feature_names
         As for `topic_table`.
     threshold : float
-        The least similarity. Hardly any two topics of a ``TopicModel()`` have .7.
+        The minimum similarity; .7 is rare between topics of a ``TopicModel()``.
 
     Examples
     --------
@@ -114,7 +114,7 @@ class TopicTree(NamedTuple):
 def topic_tree(
     topics: GivenTopics, n_words: int = 4, *, feature_names: Sequence[str] | None = None
 ) -> TopicTree:
-    """Merge topics two by two, with the least loss at each step.
+    """Merge pairs of topics, with the minimal loss at each step.
 
     Merging a and b loses (w_a + w_b) JS(a, b) nats per token: their shares of the tokens (even, if
     unknown) times their weighted Jensen-Shannon divergence (the agglomerative information

@@ -1,4 +1,4 @@
-"""The application: which request is answered with what."""
+"""The application: routes and their responses."""
 
 import asyncio
 import logging
@@ -165,7 +165,7 @@ class App(Application):
 
 
 class Pages:
-    """Keeps one page; while that of a newer model is made, the former one is shown."""
+    """Keeps one page; serves the former page until the page of a newer model is ready."""
 
     def __init__(self, corpus: Any) -> None:
         self._corpus = corpus

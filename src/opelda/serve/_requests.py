@@ -21,7 +21,7 @@ TRUTH = {"true": True, "1": True, "false": False, "0": False}
 
 @dataclass
 class Bodies:
-    """Limits of bodies, and the bytes that all requests hold at this moment."""
+    """Limits of request bodies, and the bytes of all current requests."""
 
     max_bytes: int
     max_docs: int
@@ -47,7 +47,7 @@ class Bodies:
         return bytes(body)
 
     def release(self, length: int) -> None:
-        """Forget a body of `length` bytes."""
+        """Subtract a body of `length` bytes from the total."""
         self.n_bytes -= length
 
     def texts(self, request: Request, body: bytes) -> list[str]:
@@ -82,7 +82,7 @@ class Bodies:
 
 
 def busy() -> Refused:
-    """Return the refusal of a request beyond the server's capacity."""
+    """Return the error for a request beyond the server's capacity."""
     return Refused(
         HTTPStatus.SERVICE_UNAVAILABLE,
         "Too many requests are waiting; retry in one second.",

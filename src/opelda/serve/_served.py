@@ -1,4 +1,4 @@
-"""The model that answers requests: made ready once, and replaced in one step by a newer one."""
+"""The served model: prepared once, and replaced atomically by a newer model."""
 
 import json
 import logging
@@ -73,7 +73,7 @@ class Served:
         }
 
     def infer(self, texts: list[str], certified: bool) -> Mixtures:
-        """Infer mixtures; a text's own depends on no other."""
+        """Infer mixtures; the mixture of a text does not depend on other texts."""
         words = self.model._state.vocabulary
         counted = count_words(texts, "Text {}".format, words.tokenizer.decided)
         X, _ = remap_columns(counted.counts, words.columns(counted.words), len(words))
@@ -144,7 +144,7 @@ class Newest:
         self.served = self._made(own, checksum)
 
     def follow(self) -> None:
-        """Begin to look at the file.
+        """Start watching the file for changes.
 
         In the process that serves: threads do not survive a fork.
         """
@@ -153,7 +153,7 @@ class Newest:
             self._thread.start()
 
     def close(self) -> None:
-        """Look no more."""
+        """Stop watching the file."""
         self._stop.set()
 
     def _made(self, model: Any, checksum: int) -> Served:

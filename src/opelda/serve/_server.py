@@ -29,7 +29,7 @@ BUSY = (
 
 
 class Connection(socket.socket):
-    """A connection with a deadline for each step, and a limit of bytes until the next answer.
+    """A connection with a timeout for each step, and a limit of bytes until the next response.
 
     uvicorn with httptools bounds neither the length of a head nor the time to send it.
     """
@@ -95,10 +95,10 @@ class Listener(socket.socket):
 
 
 class Server(uvicorn.Server):
-    """Runs an application on a listener until `stop`, then answers the requests that came before.
+    """Runs an application on a listener until `stop`, then completes the accepted requests.
 
-    Each step of a connection has a deadline: a head and the taking of an answer `patience`
-    seconds, a body with its answer twice as many. A connection that misses it is closed.
+    Each step of a connection has a timeout: `patience` seconds to send a header or to read a
+    response, and twice as long for a body with its response. Connections are closed at timeout.
     """
 
     def __init__(
@@ -127,11 +127,11 @@ class Server(uvicorn.Server):
         )
 
     def run(self, sockets: Any = None) -> None:
-        """Answer until `stop` is called, by a signal or by another thread."""
+        """Serve until `stop` is called, by a signal or by another thread."""
         super().run(sockets=[self._listener])
 
     def stop(self) -> None:
-        """Stop accepting requests, answer the accepted ones and end; at once if called again."""
+        """Stop accepting requests and complete accepted requests; a second call stops at once."""
         self.force_exit = self.should_exit
         self.should_exit = True
 
@@ -156,7 +156,7 @@ class Server(uvicorn.Server):
 
 
 def _log(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Log in one line what asyncio would with a traceback."""
+    """Log an error of asyncio in one line, without a traceback."""
     what = type(context.get("exception")).__name__
     logging.getLogger("opelda.serve").debug("%s %s", context.get("message"), what)
 
@@ -173,11 +173,11 @@ class PageServer:
         self._thread = Thread(target=self._server.run, daemon=True)
 
     def start(self) -> None:
-        """Begin to answer."""
+        """Start the server."""
         self._thread.start()
 
     def close(self) -> None:
-        """Answer no more."""
+        """Stop the server."""
         self._server.stop()
         self._thread.join()
 

@@ -1,4 +1,4 @@
-"""What every application here shares: who is answered, strict headers, refusals as sentences."""
+"""Shared parts of applications: allowed hosts, strict headers, errors as sentences."""
 
 import ipaddress
 import logging
@@ -37,7 +37,7 @@ logger = logging.getLogger("opelda.serve")
 
 
 class Refused(Exception):  # noqa: N818  # an answer, not an error of the server
-    """A request is refused; the sentence says why, and what to do."""
+    """A rejected request, with a sentence on the reason and the remedy."""
 
     def __init__(self, status: HTTPStatus, sentence: str, **headers: str) -> None:
         super().__init__(sentence)
@@ -47,7 +47,7 @@ class Refused(Exception):  # noqa: N818  # an answer, not an error of the server
 
 @dataclass(frozen=True)
 class Site:
-    """The host and the port that a server listens at."""
+    """The host and port of a server."""
 
     host: str
     port: int

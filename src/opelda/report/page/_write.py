@@ -49,16 +49,16 @@ def write_report(
     corpus : Corpus, or documents for `opelda.corpus.stream`
         Read once, in bounded memory.
     path : path
-        The file, written in one step, and returned.
+        The path of the page, written atomically and returned.
     title, name : str, optional
-        Of the page, by default that of the corpus's file or folder, and of the model.
+        Title of the page, by default the name of the corpus, and name of the model.
     time, by : str, optional
         Columns of times and groups; by default columns with usual names, such as "date" and
         "section".
     compare : fitted learner, compare_name : str, optional
-        Another model, whose topics are matched to the model's, and its name.
+        A second model to compare with, and its name.
     held_out : counts, Corpus or texts, optional
-        Documents not learned from, for the score; by default 1,000 of `corpus`.
+        Held-out documents for the score; by default 1,000 documents of `corpus`.
     stability : bool
         Whether to measure stability by a second run with another seed on at most 10,000 documents.
     progress : callable, optional

@@ -36,7 +36,7 @@ def frame(
     ax: Any, width: float, height: float, n_panels: int = 0, most_columns: int = 1, note: str = "",
     **how: Any,
 ) -> Iterator[Any]:  # fmt: skip
-    """Yield axes in the style of all figures: those given, or those of a new figure.
+    """Yield the given axes or axes of a new figure, in the style of all figures.
 
     With `n_panels`, yield an array of axes, each of that size. A note is below a new figure only.
     """

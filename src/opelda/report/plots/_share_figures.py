@@ -41,7 +41,7 @@ def plot_over_time(
     topics : iterable of int, optional
         At most 8; by default the `n_topics` (up to 8) whose share changed most.
     min_docs : int
-        Bins with fewer documents are left out.
+        Bins with fewer documents are excluded.
 
     Examples
     --------
@@ -157,7 +157,7 @@ def plot_effect(
     term : str, optional
         As in the table; by default the first after the intercept.
     n_topics : int
-        The largest number of topics, those furthest from 0 in standard errors.
+        Maximum number of topics, ordered by the distance from 0 in standard errors.
 
     Examples
     --------
