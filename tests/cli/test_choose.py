@@ -55,7 +55,7 @@ def test_interrupted_choose_shows_finished_rows(folder, capsys, monkeypatch):
     assert "1 of 2 numbers of topics" in printed.err
     assert len((folder / "t.tsv").read_text().splitlines()) == 2
     assert main(["choose", "texts.txt", "-k", "3,4", *HOW]) == 130
-    assert "before the first number" in capsys.readouterr().err
+    assert "during the first number" in capsys.readouterr().err
 
 
 @cases(

@@ -75,11 +75,11 @@ def test_edited_stream_resumes_and_running_stream_is_locked(cli, folder, corpus_
 MISTAKES = {
     "no edit": (["-o", "x.opelda"], "No edit was requested"),
     "no output": (["--merge", "0,1"], "-o FILE or --in-place"),
-    "two outputs": (["--merge", "0,1", "-o", "x.opelda", "--in-place"], "Give either"),
+    "two outputs": (["--merge", "0,1", "-o", "x.opelda", "--in-place"], "Pass either"),
     "one number": (["--merge", "0", "--in-place"], "--merge must be numbers"),
     "topic edited twice": (
         ["--merge", "0,1", "--remove", "1", "--in-place"],
-        "Topic 1 is named twice",
+        "Topic 1 is a duplicate",
     ),
     "unknown topic": (
         ["--merge", "0,3", "--in-place"],

@@ -277,7 +277,7 @@ def test_interrupted_fit_suggests_a_command_that_runs(cli, folder, monkeypatch):
         patched.setattr(opelda.TopicModel, "fit", fit)
         done = cli("fit", "my texts.txt", "-k", 2, "-o", "a model", "--quiet")
     assert done.code == 130
-    command = shlex.split(done.err.splitlines()[-1].partition("Go on with: ")[2])
+    command = shlex.split(done.err.splitlines()[-1].partition("Continue with: ")[2])
     assert command == ["opelda", "fit", "my texts.txt", "--continue", "a model"]
     assert cli(*command[1:]).code == 0
 

@@ -132,7 +132,7 @@ def test_topics_since_reports_changes(streamed, feed, cli):
     streamed("c", feed, "-q")
     moved = cli("topics", "c", "--since", 800)
     assert moved.code == 0
-    assert f" documents to {len(feed):,}, moved most:\n" in moved.out
+    assert f" documents to {len(feed):,}, largest changes:\n" in moved.out
     assert "quasar" in moved.out
     assert "is rising after" in moved.out
     lately = json.loads(cli("topics", "c", "--since", 800, "--json").out)["topics"]

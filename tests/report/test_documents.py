@@ -182,7 +182,7 @@ def test_invalid_options_are_rejected(model, texts, options, message):
 
 def test_model_without_words_rejects_texts():
     fitted = opelda.OnlineOPE(2, random_state=0).fit(np.eye(4) * 9)
-    with pytest.raises(InputError, match="learned from counts without words"):
+    with pytest.raises(InputError, match="fitted to counts without a vocabulary"):
         top_documents(fitted, ["a text"])
 
 
