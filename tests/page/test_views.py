@@ -175,7 +175,7 @@ def test_word_view_lists_its_topics(open_page, report):
     best = int(report.model.components_[:, list(report.model.vocabulary_).index("court")].argmax())
     assert f"are in topic {best}" in page.inner_text(".lede")
     show(page, "#/word/nowhere")
-    assert "no word" in page.inner_text(".lede")
+    assert "unknown or too rare" in page.inner_text(".lede")
 
 
 def test_comparison_matches_two_models(open_page, report):
