@@ -72,7 +72,7 @@ def test_invalid_labels_are_rejected(cli, folder, name):
 
 def test_one_topic_has_one_label(cli, folder):
     done = cli("topics", "m.opelda", "--label", "1=a", "--label", "1=b")
-    assert (done.code, "twice" in done.err) == (2, True)
+    assert (done.code, "duplicate" in done.err) == (2, True)
 
 
 @pytest.mark.parametrize("given", ["live", f"live/{FILE}"])
