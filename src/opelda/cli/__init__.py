@@ -16,7 +16,7 @@ def main(args: "Sequence[str] | None" = None) -> int:
     Parameters
     ----------
     args : sequence of str, optional
-        What follows the program's name; by default that of this process.
+        Arguments after the program's name; by default the arguments of this process.
 
     Examples
     --------

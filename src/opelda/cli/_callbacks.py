@@ -80,9 +80,9 @@ def _line_of(event: Any, encoding: str | None = None) -> str:
 
 
 class EventLines:
-    """A callback that writes events to standard output (-) or at the end of a file, at once.
+    """A callback that appends events to standard output (-) or a file without buffering.
 
-    A resumed stream repeats the events after its checkpoint: these are skipped.
+    Events that a resumed stream repeats after its checkpoint are skipped.
     """
 
     needs_gap: ClassVar[bool] = False
@@ -122,7 +122,7 @@ class EventLines:
 
 
 def _last_events(path: Path) -> list[Any]:
-    """Return the last events of a file, without their times; reject a file of anything else."""
+    """Return the last events of a file, without their times; reject other files."""
     if not path.exists():
         return []
     with open(path, "rb") as file:
@@ -143,7 +143,7 @@ def _last_events(path: Path) -> list[Any]:
 class EventCommands:
     """A callback that runs a command for each event, with its line as standard input.
 
-    Commands run one at a time in a thread. Events beyond the queue's room are dropped.
+    Commands run one at a time in a thread. Events beyond the queue's capacity are dropped.
     """
 
     needs_gap: ClassVar[bool] = False
@@ -176,7 +176,7 @@ class EventCommands:
                 self._n_left_out += 1
 
     def end(self, model: Any) -> None:
-        """Let the last commands end, for at most `patience` seconds."""
+        """Wait at most `patience` seconds for the last commands."""
         with suppress(Full):
             self._waiting.put(None, timeout=self._patience)
             self._thread.join(self._patience)
@@ -202,7 +202,7 @@ class EventCommands:
 
 
 def address_of(given: str) -> tuple[str, int]:
-    """Return the host and the port of what ``--serve`` was given."""
+    """Return the host and the port of a value of ``--serve``."""
     host, _, port = given.rpartition(":")
     host = host.removeprefix("[").removesuffix("]") or "127.0.0.1"
     if not port.isascii() or not port.isdecimal() or int(port) > 65535:
@@ -230,13 +230,13 @@ class LiveSite:
         self._server = part("_server").PageServer(host, port, pages)
 
     def tell(self) -> None:
-        """Say where the page is, and whether others can see it."""
+        """Report the address of the page, and whether other machines can reach the page."""
         note(f"page about this stream: {self._server.site.url}")
         if not self._server.site.is_local:
             tell("everybody who reaches this machine can read the page; it has no authentication.")
 
     def begin(self, model: Any) -> None:
-        """Begin to answer."""
+        """Start the server."""
         self._page.begin(model)
         self._server.start()
 
@@ -244,5 +244,5 @@ class LiveSite:
         self._page(report)
 
     def end(self, model: Any) -> None:
-        """Stop answering."""
+        """Stop the server."""
         self._server.close()

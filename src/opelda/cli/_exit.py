@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Code(IntEnum):
-    """Exit codes; the last is of a closed pipe."""
+    """Exit codes; the last is for a closed pipe."""
 
     UNEXPECTED, MISTAKE, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
 
@@ -74,7 +74,7 @@ def reported(debug: bool = False) -> Iterator[None]:
 
 
 def sentence(error: BaseException) -> str:
-    """Say what happened in one line."""
+    """Return the error message in one line."""
     text = error.worded(as_option) if isinstance(error, InputError) else str(error)
     text = " ".join(text.split())
     if isinstance(error, OpeldaError):
@@ -89,7 +89,7 @@ def sentence(error: BaseException) -> str:
 
 
 def as_option(parameter: str, value: Any = ...) -> str:
-    """Return the option that sets a parameter, with its value where one is given."""
+    """Return the option of a parameter, with its value if given."""
     option = OPTIONS.get(parameter, parameter)
     return option if value is ... else f"{option} {value}"
 
@@ -139,7 +139,7 @@ class Stop:
             raise KeyboardInterrupt
 
     def attempt(self, work: Callable[[], Any]) -> Any:
-        """Return what `work` returns; None where a signal cut it short, or came before."""
+        """Return the result of `work`; None if a signal interrupted or preceded the work."""
         try:
             # in this order: a signal between the two raises, one before the first is seen here
             self._raises = True
@@ -152,14 +152,14 @@ class Stop:
             self._raises = False
 
     def __call__(self, report: Any) -> bool:
-        """Return whether learning is to end here; of several runs it is the end of all."""
+        """Return whether to stop training; this ends all runs."""
         if self.stopped and report.n_runs > 1:
             raise KeyboardInterrupt
         return self.stopped
 
 
 class Stoppable:
-    """A `DocumentStream` around another; after Ctrl-C it ends as if the source had.
+    """A `DocumentStream` that wraps a stream and ends after Ctrl-C, as at the end of the source.
 
     A learner finishes its mini-batch first, so that model and position always agree. Documents
     read from a pipe are given before it ends.

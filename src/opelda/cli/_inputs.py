@@ -1,4 +1,4 @@
-"""Documents and models, read and made as the options say."""
+"""Documents and models, read and created from options."""
 
 import glob
 import json
@@ -31,7 +31,7 @@ SEEDS_FORM = "write one line such as 'health care: health, insurance, medicaid' 
 
 
 def read_corpus(sources: list[str], reading: options.NamelessReading, text: options.Text) -> Any:
-    """Read a collection, with a bar where somebody watches."""
+    """Read a collection, with a progress bar on a terminal."""
     from opelda.corpus import read
 
     with reading_bar() as progress:
@@ -50,7 +50,7 @@ def read_corpus(sources: list[str], reading: options.NamelessReading, text: opti
 
 
 class Blocks:
-    """A collection over columns that are known, as blocks of counts in constant memory."""
+    """A collection over known columns, as blocks of counts in constant memory."""
 
     def __init__(
         self, columns: Columns, sources: list[str], reading: options.NamelessReading, **more: Any
@@ -81,7 +81,7 @@ class Blocks:
 def read_over(
     columns: Columns, sources: list[str], reading: options.NamelessReading, **more: Any
 ) -> Any:
-    """Read a collection whose columns are known beforehand into memory."""
+    """Read a collection with known columns into memory."""
     from polars import concat
 
     from opelda.corpus import Corpus
@@ -125,13 +125,13 @@ def is_pattern(source: str) -> bool:
 
 
 def reading_options(reading: options.NamelessReading) -> dict[str, Any]:
-    """Return the arguments of `opelda.corpus.read` and `stream` that say how to read."""
+    """Return the reading parameters of `opelda.corpus.read` and `stream`."""
     nameless: dict[str, Any] = {"name_column": False}  # names take time, and memory
     return nameless | asdict(reading) | {"text_column": reading.text_column or None}
 
 
 def as_given(corpus: Sequence[str], reading: options.NamelessReading) -> str:
-    """Return documents and how they were read, as another command takes them."""
+    """Return documents and reading options as arguments of another command."""
     plain = {"format": "auto", "encoding": "utf-8", "on_error": "stop", "limit": reading.limit}
     plain["n_jobs"] = reading.n_jobs
     words = [*corpus] if len(corpus) <= 3 and "-" not in corpus else ["CORPUS"]
@@ -165,7 +165,7 @@ def tokenizer_of(text: options.StreamText) -> Any:
 
 
 def stop_word_files(text: options.StreamText) -> list[str]:
-    """Return the files among the stop words asked for."""
+    """Return the files among the requested stop words."""
     return [part for part in _parts(text.stop_words or "") if Path(part).is_file()]
 
 
@@ -199,7 +199,7 @@ def load_model(
     engine: str | None = None,
     inference: options.Accuracy | None = None,
 ) -> Any:
-    """Read a model that is to run and to infer documents so."""
+    """Read a model and set its engine and inference."""
     import opelda
 
     model = on_machine(opelda.load(given), jobs, engine)
@@ -207,7 +207,7 @@ def load_model(
 
 
 def on_machine(model: Any, jobs: int | None, engine: str | None = None) -> Any:
-    """Set where a model runs."""
+    """Set the engine of a model."""
     return model.set_params(n_jobs=jobs, engine=engine or "cpu")
 
 
@@ -217,7 +217,7 @@ def columns_of(model: Any) -> Columns:
 
 
 def topic_facts(coherence: Any, stability: Any, seeds: dict[str, str]) -> dict[str, Any]:
-    """Return coherence, stability and seed words found again, as far as a model knows them."""
+    """Return coherence, stability and recovered seed words, if the model has them."""
     return {
         "coherence": None if coherence is None else float(coherence.mean()),
         "incoherent_topics": None if coherence is None else int((coherence < 0).sum()),
@@ -237,7 +237,7 @@ def seeds_text(found: dict[str, str]) -> str:
 
 
 def tell_missed(n: int) -> None:
-    """Say how many documents missed the accuracy, if any."""
+    """Report the number of documents that missed the accuracy, if any."""
     if n:
         tell(f"{count(n, 'document')} missed the requested accuracy; request a lower accuracy.")
 
@@ -298,7 +298,7 @@ def changed(model: Any, learning: options.Learning) -> Any:
 
 
 def check_same(model: Any, learning: options.Learning, n_topics: int | None, folder: str) -> None:
-    """Reject options other than the ones that the model of a checkpoint was made with."""
+    """Reject options that differ from the options of the checkpoint."""
     asked = _given(learning) | ({} if n_topics is None else {"n_components": n_topics})
     asked.pop("transform_method", None)  # learning does not depend on it
     # also the parameters that the preset chose

@@ -28,7 +28,7 @@ LEARNERS = {dashed(name): name for name in _names.LEARNERS}
 
 
 def complete_model(incomplete: str) -> Iterator[str]:
-    """Offer model files, and folders that may hold some."""
+    """Suggest model files, and folders with model files."""
     for path in sorted(glob.glob(glob.escape(incomplete) + "*")):
         if os.path.isdir(path):
             yield f"{path}/"

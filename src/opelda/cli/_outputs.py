@@ -27,7 +27,7 @@ def check_output(
     folder: bool = False,
     suffixes: Sequence[str] = (),
 ) -> Path:
-    """Return the path if it can be written and nothing is read from it, now or the next time.
+    """Return the path if it is writable and is not an input of this or the next run.
 
     `sources` are files, folders and patterns of documents; `files` are read besides. The
     path must end in one of the `suffixes`, if there are any.
@@ -116,7 +116,7 @@ def is_model(path: str | Path) -> bool:
 
 
 def save_model(model: Any, path: Path) -> None:
-    """Save a model; where that fails, save it elsewhere rather than lose it, and say where."""
+    """Save a model; if saving fails, save it to another folder and report the path."""
     import opelda
 
     try:
@@ -135,7 +135,7 @@ def save_model(model: Any, path: Path) -> None:
 
 
 def write_rows(rows: Any, path: Path) -> None:
-    """Write rows as a .csv, .tsv or .xlsx table in one step, a topic's words in a cell."""
+    """Write rows atomically as a .csv, .tsv or .xlsx table, with a topic's words in one cell."""
     import polars as pl
 
     from opelda.cli._tables import Sheet, TextFile
@@ -152,7 +152,7 @@ def write_rows(rows: Any, path: Path) -> None:
 
 
 def save_figure(path: Path, draw: Callable[[], Any], title: str | None = None) -> None:
-    """Draw, and write the figure of the axes in one step."""
+    """Draw a figure and write it atomically."""
     import numpy as np
 
     from opelda.corpus.formats._writing import write_in_one_step

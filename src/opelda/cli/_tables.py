@@ -42,7 +42,7 @@ Write = Callable[[pl.DataFrame, NDArray[np.float32]], None]
 
 
 def format_of(output: str) -> str:
-    """Return the format that a file's name stands for."""
+    """Return the format of a file name."""
     if output == "-":
         return "jsonl"
     plain, compression = without_suffix(output)
@@ -70,7 +70,7 @@ def facts_of(batch: MiniBatch, first: int, found: Any) -> pl.DataFrame:
 def best_topics(
     facts: pl.DataFrame, theta: NDArray[np.float32], labels: Sequence[str], n: int, least: float
 ) -> pl.DataFrame:
-    """Return a row for each document: number, label and weight of its best topics, and facts.
+    """Return a row per document: number, label and weight of its best topics, and facts.
 
     Topics lighter than `least` are empty, but for the first, and all of documents without words.
     """
@@ -97,9 +97,9 @@ def best_topics(
 def writer(
     output: str, kind: str, min_weight: float | None, best: tuple[Sequence[str], int] | None = None
 ) -> Iterator[Write]:
-    """Give a function of documents' facts and mixtures, whose file appears in one step at the end.
+    """Return a function that writes documents' facts and mixtures to a file, atomically at the end.
 
-    Topics lighter than `min_weight` are left out; None keeps all. With `best`, labels and a number
+    Topics below `min_weight` are excluded; None keeps all. With `best`, labels and a number
     n, a document has one row with its n best topics.
     """
 
@@ -224,7 +224,7 @@ class Sheet:
 
 
 class _Parquet:
-    """Blocks of rows as Arrow files, put together at the end."""
+    """Blocks of rows as Arrow files, merged at the end."""
 
     def __init__(self, folder: str, min_weight: float | None) -> None:
         self.folder, self.min_weight = folder, min_weight

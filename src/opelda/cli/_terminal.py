@@ -42,7 +42,7 @@ def share(part: float | None) -> str:
 
 
 def plain(number: float | None) -> float | None:
-    """Return a number fit for JSON: None for NaN and infinity."""
+    """Return a JSON-compatible number: None for NaN and infinity."""
     return None if number is None or not math.isfinite(number) else float(number)
 
 
@@ -52,7 +52,7 @@ def tell(message: str) -> None:
 
 
 def note(message: str) -> None:
-    """Tell the user something, unless `--quiet` is given."""
+    """Write a note on standard error, unless `--quiet` is set."""
     if not VERBOSITY.quiet:
         tell(message)
 
@@ -154,7 +154,7 @@ def print_table(
 
 
 def width() -> int:
-    """Return the width of standard output's terminal, or more than any line without one."""
+    """Return the width of the terminal; without a terminal, an unlimited width."""
     return int(_console(sys.stdout).width)
 
 
@@ -162,7 +162,7 @@ def _console(file: Any) -> Any:
     from rich.console import Console
 
     class Plain(Console):
-        """A console that leaves a reader who went away to the command."""
+        """A console that raises BrokenPipeError when the reader closes the pipe."""
 
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError
@@ -209,7 +209,7 @@ def print_topics(rows: Sequence[Any], *, error: bool = False) -> None:
 
 
 def note_similar(topics: Any, path: str) -> None:
-    """Say which topics are nearly the same, and how to merge them."""
+    """Report nearly identical topics, and the command that merges them."""
     if VERBOSITY.quiet or topics.size > 2**25:  # comparing all pairs would take seconds
         return
     from opelda._word_ranking import similar_groups
@@ -226,7 +226,7 @@ def note_similar(topics: Any, path: str) -> None:
 
 
 def skipped_documents(number: int, problems: Sequence[str]) -> None:
-    """Say how many documents could not be read, also with `--quiet`; name all with `-v`."""
+    """Report the number of skipped documents, also with `--quiet`; list all with `-v`."""
     if number:
         tell(f"{count(number, 'document')} could not be read and skipped.")
         for problem in problems[: None if VERBOSITY.verbose else 3]:
@@ -235,7 +235,7 @@ def skipped_documents(number: int, problems: Sequence[str]) -> None:
 
 @contextmanager
 def reading_bar(what: str = "reading") -> Iterator[Progress | None]:
-    """Give a function for the progress of `opelda.corpus.read`; None without a terminal."""
+    """Return a progress callback for `opelda.corpus.read`; None without a terminal."""
     if VERBOSITY.quiet or not sys.stderr.isatty():
         yield None
         return

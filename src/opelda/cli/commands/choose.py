@@ -1,4 +1,4 @@
-"""`opelda choose`: how many topics a collection has use for."""
+"""`opelda choose`: the number of topics."""
 
 from typing import Any
 

@@ -72,7 +72,7 @@ def convert(
 def _check_outputs(
     source: str, target: str, kind: str, reading: NamelessReading, text: Text
 ) -> str | None:
-    """Reject outputs that would replace a source or a stranger's file; return the sidecar."""
+    """Reject outputs that would replace a source or an unrelated file; return the sidecar."""
     from opelda.corpus.formats._compression import SUFFIXES, without_suffix
     from opelda.corpus.formats._writing import sidecar_path
 
@@ -92,7 +92,7 @@ def _check_outputs(
 
 
 def _written_format(target: str, to: str | None) -> str:
-    """Return the format to write: the one asked for, or the one the name stands for."""
+    """Return the output format: the requested format, or the format of the file name."""
     from opelda.corpus.formats._input import Input
 
     kind = to

@@ -1,4 +1,4 @@
-"""`opelda demo`: the topics of 4,000 abstracts from arXiv, which opelda brings along."""
+"""`opelda demo`: the topics of the 4,000 included abstracts from arXiv."""
 
 import lzma
 import math
@@ -80,7 +80,7 @@ def demo(
 
 
 def _write_abstracts(given: str) -> None:
-    """Write the abstracts; refuse a file that holds anything else."""
+    """Write the abstracts; reject a file with other contents."""
     from opelda.corpus import ABSTRACTS
     from opelda.corpus.formats._writing import write_in_one_step
 

@@ -59,7 +59,7 @@ def edit(
         documents = read_over(columns_of(learned), corpus, reading)
 
     def change(learned: Any) -> tuple[Any, dict[int, list[int]]]:
-        """Edit a model; return it and the numbers of what became of each topic."""
+        """Edit a model; return the model and the new numbers of each topic."""
         found = {topic: [topic] for topic in range(learned.n_components)}
         for topic in named:
             if topic not in found:  # said before anything takes time
