@@ -68,7 +68,7 @@ def test_the_mixture_is_the_best_as_it_says(shown, folder):
         best = best * (topics @ (x / (best @ topics))) / x.sum()
     said = {int(k): float(p) for p, k in re.findall(r"^ +([\d.]+)%  topic (\d+): ", shown, re.M)}
     assert said == {k: pytest.approx(100 * p, abs=0.3) for k, p in enumerate(best) if p >= 0.02}
-    [(words, percent)] = re.findall(r"makes the (\d+) words .* more than (\d+)% more likely", shown)
+    [(words, percent)] = re.findall(r"makes the (\d+) words .* more than (\d+)% likelier", shown)
     assert (int(words), percent) == (x.sum(), "1")
 
 

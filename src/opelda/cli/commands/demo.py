@@ -18,8 +18,8 @@ from opelda.errors import InputError
 EXAMPLE = "Rotation-invariant convolutional neural networks for galaxy morphology prediction"
 PERIODS = ("1993-2004", "2005-2009", "2010-2014", "2015-2019")
 NEXT = (
-    ("opelda demo --corpus {corpus}", "the papers as a file, one JSON object per line"),
-    ("opelda fit {corpus} -k 40 -o papers.opelda", "40 topics of this file, or of your file"),
+    ("opelda demo --corpus {corpus}", "the papers as a file, a JSON object a line"),
+    ("opelda fit {corpus} -k 40 -o papers.opelda", "40 topics of the file, or of your own"),
     ("opelda topics papers.opelda {corpus} --by category", "topics of each field"),
     ("opelda search papers.opelda {corpus} galaxy", "papers about galaxies"),
     ("opelda report papers.opelda {corpus} -o papers.html", "a page about the 40 topics"),
@@ -149,7 +149,7 @@ def _print_example(model: Any, papers: Any, table: list[Any]) -> None:
     percent = math.ceil(100 * math.expm1(found.loss[0]))
     terminal.print_line(
         f"  Proved: no other mixture of the {len(table)} topics makes the {found.n_tokens[0]:.0f} "
-        f"words of this paper more than {percent}% more likely."
+        f"words of this paper more than {percent}% likelier."
     )
 
 
