@@ -124,7 +124,7 @@ def test_near_duplicate_topics_are_reported(cli, folder):
     model._apply(Edit.splitting(1, 3, halves, np.array([0.5, 0.5])))
     opelda.save(model, "twice.opelda")
     done = cli("topics", "twice.opelda")
-    assert "topics 1 and 3 are nearly the same" in done.err
+    assert "topics 1 and 3 are nearly identical" in done.err
     assert "opelda edit twice.opelda --merge 1,3 -o NEW" in done.err
     assert "nearly" not in cli("topics", "m.opelda").err
     assert cli("topics", "twice.opelda", "-q").err == ""
