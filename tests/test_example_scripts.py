@@ -55,7 +55,7 @@ def test_serving(folder):
 
 def test_choosing(folder):
     said = run(folder, "choosing_topics.py", "articles.jsonl", "3", "6")
-    assert "Take " in said
+    assert "Recommended: " in said
 
 
 def test_seeds(folder):

@@ -93,7 +93,7 @@ def test_failed_write_keeps_the_data_and_the_vocabulary(
     with largest_file(20 * 1024):
         done = cli("convert", "big.txt", target, "--to", kind)
     assert done.code == 2, done.err
-    assert f"{target} cannot be written: File too large; write to" in done.err
+    assert f"{target} cannot be written: File too large; choose another path" in done.err
     assert done.err.count("\n") == 1
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 

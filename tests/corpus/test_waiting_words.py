@@ -123,7 +123,7 @@ def test_min_df_applies_to_texts_not_to_lists_of_words(tmp_path):
     again.fit_stream([{"rare7": 1}])
     assert "rare7" in again.vocabulary_  # with its second document of 201
     other = Vocabulary(growing=True, min_df=1, max_features=100_000)
-    with pytest.raises(InputError, match="has min_df=None; leave"):
+    with pytest.raises(InputError, match="has min_df=None; remove"):
         model.fit_stream(texts, vocabulary=other)
 
 
