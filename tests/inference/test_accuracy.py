@@ -114,7 +114,7 @@ def test_documents_that_miss_max_loss_are_named():
     topics = rng.dirichlet(np.full(30, 0.2), 10)
     X = rng.poisson(1.0, (9, 30)).astype(float)
     X[[2, 5]] *= 1e12
-    with pytest.warns(AccuracyWarning, match=r"2 documents could not .* \(rows 2, 5\)"):
+    with pytest.warns(AccuracyWarning, match=r"2 documents missed .* \(rows 2, 5\)"):
         result = infer(X, topics, max_loss=1e-6, random_state=0)
     assert result.missed.tolist() == [2, 5]
     assert (result.loss[[2, 5]] > 1e-6).all()
