@@ -45,8 +45,8 @@ def test_invalid_columns_are_rejected(spark):
             frame,
         ),
         ("textCol is 't', a missing column", {"textCol": "t"}, frame),
-        ("featuresCol is 'features', a column of array<double>; give vectors", {}, other),
-        ("textCol is 'features', a column of array<double>; give", {"textCol": "features"}, other),
+        ("featuresCol is 'features', a column of array<double>; pass vectors", {}, other),
+        ("textCol is 'features', a column of array<double>; pass", {"textCol": "features"}, other),
     ):
         refused(match, lambda settings=settings, some=some: LDA(k=2, **settings).fit(some))
 
@@ -94,7 +94,7 @@ def test_invalid_models_are_rejected(spark, model):
         lambda: ours.setVocabulary(["a", "b", "c"]),
     )
     refused("has no topics; fit an LDA, or load one", lambda: LDAModel().transform(frame))
-    refused("has a column 'part' already", lambda: ours.copy().setScoreCol("part").transform(frame))
+    refused("already has a column 'part'", lambda: ours.copy().setScoreCol("part").transform(frame))
     refused("has 2 entries, but the model has 200 words", lambda: ours.logPerplexity(frame))
     texts = spark.createDataFrame([("a b",)], "text string")
     refused(
@@ -129,7 +129,7 @@ def java(folder, version):
 def test_missing_java_is_one_error(tmp_path, monkeypatch):
     check_java()
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    refused("JAVA_HOME, .*, has no bin/java: install Java 17 or later", check_java, EngineError)
+    refused("JAVA_HOME, .*, has no bin/java; install Java 17 or later", check_java, EngineError)
     for home, version, match in (
         ("old", 'version "11.0.2" 2019-01-15', "is Java 11, too old for Spark; install Java 17"),
         ("older", 'version "1.8.0_292"', "is Java 8, too old for Spark; install Java 17"),
