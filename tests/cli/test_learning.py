@@ -255,7 +255,7 @@ def test_default_number_of_topics_warns_for_few_documents(cli, texts, tmp_path):
 
 
 def test_path_is_not_wrapped_in_a_narrow_terminal(cli, model_file, tmp_path, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setattr("opelda.cli._terminal.width", lambda: 40)
     path = tmp_path / ("long" * 20)
     path.write_bytes(model_file.read_bytes())
     assert path.name in cli("info", path).out

@@ -222,11 +222,11 @@ def test_replaced_file_is_read_from_the_start(tmp_path):
 
 
 def test_folder_resumes_from_every_position(tmp_path):
-    for name in "abc":
+    for name in "abcde":
         (tmp_path / f"{name}.txt").write_text("tea for two\n\nand cake")
-    options = Options(block_size=2)
+    options = Options(block_size=3)
     blocks = list(file_blocks(Input.of(tmp_path), options))
-    assert [len(block) for block in blocks] == [2, 1]
+    assert [len(block) for block in blocks] == [3, 2]
     for n, block in enumerate(blocks):
         left = file_blocks(Input.of(tmp_path), options, block.position)
         assert [len(rest) for rest in left] == [len(rest) for rest in blocks[n + 1 :]]
