@@ -14,7 +14,6 @@ from opelda.corpus import Vocabulary, generate
 from opelda.engines import CPUEngine
 from opelda.errors import InputError
 from opelda.learning._state import ReadWriteLock
-from tests.cases import cases
 
 X = generate(300, n_words=40, n_topics=3, random_state=0).X
 WAIT = 60  # timeout in seconds of immediate events
@@ -58,7 +57,7 @@ def paused():
     pause.go_on.set()
 
 
-@cases("learn", ["fit", "partial_fit", "fit_stream"])
+@pytest.mark.parametrize("learn", ["fit", "partial_fit", "fit_stream"])
 def test_second_learning_thread_is_rejected_and_the_first_continues(paused, learn):
     model = OnlineOPE(3, batch_size=50, random_state=0, callbacks=paused)
     first = InThread(lambda: model.partial_fit(X))
