@@ -27,7 +27,7 @@ from pathlib import Path
 import numpy as np
 import polars
 
-from benchmarks.best import texts
+from benchmarks.quality.corpora import wikinews
 from opelda import TopicModel
 from opelda.corpus import generate, read
 from opelda.metrics import match_topics
@@ -172,7 +172,7 @@ def timed(options: argparse.Namespace) -> None:
     """Print the seconds of the whole curve."""
     path = options.data / "arxiv" / "abstracts-250k.parquet"
     for name, articles in (
-        ("Wikinews", [text for text in texts("wikinews", options.data) if text]),
+        ("Wikinews", [text for text in wikinews(options.data) if text]),
         ("arXiv", polars.read_parquet(path, n_rows=28_000)["abstract"].to_list()),
     ):
         corpus = read(articles, n_jobs=options.threads)

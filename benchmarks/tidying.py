@@ -8,7 +8,6 @@ and Wikinews (documents); the other corpora are reports.
 """
 
 import argparse
-import lzma
 from collections.abc import Iterator
 from copy import deepcopy
 from itertools import pairwise
@@ -18,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import best
+from benchmarks.quality import corpora
 from benchmarks.streams.corpora import tweets
 from opelda import OnlineVB, TopicModel
 from opelda.corpus import Corpus, near_duplicates, read
@@ -29,22 +28,13 @@ DOCUMENTS = ["debian", "reddit", "wikinews", "reuters", "tweets", "newsgroups"]
 BINS = (0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 1.01)
 PAIRS = 6  # of a bin
 N_DOCS, N_HELD_OUT = 6_000, 500
-N_TITLES = 100_000
 
 
 def texts(name: str, data: Path) -> list[str]:
     """Return the documents of a corpus."""
     if name == "tweets":
         return tweets(data)
-    if name == "reddit":
-        with lzma.open(data / "reddit_titles" / "titles-1.2M.tsv.xz", "rt") as file:
-            return [line.partition("\t")[2] for _, line in zip(range(N_TITLES), file, strict=False)]
-    if name != "debian":
-        return list(best.texts(name, data))
-    path = data / "debian_descriptions" / "Translation-en.xz"
-    with lzma.open(path, "rt", encoding="utf-8") as file:
-        stanzas = file.read().split("\n\n")
-    return [stanza.split("Description-en:", 1)[1] for stanza in stanzas if "tion-en:" in stanza]
+    return list(getattr(corpora, "packages" if name == "debian" else name)(data))
 
 
 def merged(corpus: Corpus, seed: int = 0) -> Iterator[tuple[str, float, float]]:

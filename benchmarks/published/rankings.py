@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from benchmarks.best import texts
+from benchmarks.quality.corpora import newsgroups
 from benchmarks.web_texts import tweets
 from opelda import TopicModel
 from opelda.corpus import Tokenizer, read
@@ -40,7 +40,7 @@ RANKINGS = {
 
 
 def collections(data: Path) -> Iterator[tuple[str, list[str]]]:
-    yield "20 Newsgroups", list(texts("newsgroups", data))
+    yield "20 Newsgroups", list(newsgroups(data))
     yield "tweets", tweets(data)
     yield "arXiv", pl.read_parquet(data / "arxiv" / "abstracts-250k.parquet")["abstract"].to_list()
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from .. import best
 from ..corpora import CACHE, generate, load_all, load_counts
 from ..peers.corpora import Corpus, load, over_seen_words
+from ..quality.corpora import wikinews
 
 NAMES = ["reddit", "tweets", "arxiv", "wikinews"]
 GENERATED = "generated"
@@ -40,7 +40,7 @@ def stream(name: str, data: Path | None, limit: int | None = None) -> Corpus:
         order = np.argsort(dates["date"].to_numpy(), kind="stable")
         train, held_out = load_all(data)[order], load_counts(data)[1]
     else:
-        texts = tweets(data) if name == "tweets" else best.texts(name, data)
+        texts = tweets(data) if name == "tweets" else wikinews(data)
         train, held_out = hidden(counted(name, texts), HELD_OUT)
     return over_seen_words(name, train[:limit], held_out)
 

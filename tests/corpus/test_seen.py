@@ -75,6 +75,14 @@ def test_replayed_lines_are_skipped_and_new_lines_kept(before, after, data):
     assert seen.marks == fresh.marks
 
 
+@pytest.mark.parametrize("n", [_seen.N_LAST - 1, _seen.N_LAST, _seen.N_LAST + 1, 5000])
+def test_last_records_are_kept(n):
+    lines = [b"%d\n" % number for number in range(n)]
+    seen = Seen()
+    seen.add(joined(lines))
+    assert seen.last == [_seen.digest(line[:-1]) for line in lines[-_seen.N_LAST :]]
+
+
 @given(records, records, st.integers(0, 40))
 def test_few_marks_lose_no_record(before, after, n):
     """A cut between two marks is unknown; a complete replay is recognized."""

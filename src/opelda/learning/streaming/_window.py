@@ -30,7 +30,7 @@ from opelda.learning._part import Arrays, Header, Part, check_arrays
 from opelda.learning.editing._edit import Edit
 
 # Bounds of the window, chosen on 1.2 million titles (seed 0) and 100,000 abstracts
-# (benchmarks/streams, best.py).
+# (benchmarks/streams).
 MOST_DOCS, MOST_TOKENS = 400_000, 4_000_000
 # Former documents fade to 1 / e in 1.25 windows (benchmarks.streams.drift: 0 and infinity).
 MEMORY = 1.25

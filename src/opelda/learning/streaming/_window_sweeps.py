@@ -102,8 +102,7 @@ def _sweep(plan: Plan, state: State, window: Window) -> Window:
     outside, held = window.outside, HeldCollection(engine, tokens)
     averaged = window.n_averaged
     sweeps = Sweeps(plan, state, held, window.alpha, outside, counts + outside, averaged)
-    # Four sweeps, chosen on 1.2 million titles (seed 0) and 100,000 abstracts (benchmarks/streams,
-    # best.py).
+    # Four sweeps, chosen on 1.2 million titles (seed 0) and 100,000 abstracts (benchmarks/streams).
     for last in (False, False, False, True):
         sweeps.sweep(_seed(state, window), find_word_prior=last)
         window.n_sweeps += 1
@@ -146,7 +145,7 @@ def _start(plan: Plan, state: State, window: Window) -> Window:
     engine, weights, kept = plan.engine, state.weights, window.kept
     documents = kept.documents(engine, weights.n_words)
     # Five passes of 80 updates each, of at least 50 documents, until 400,000 visits; chosen on 1.2
-    # million titles (seed 0) and 100,000 abstracts (benchmarks/streams, best.py).
+    # million titles (seed 0) and 100,000 abstracts (benchmarks/streams).
     batch_size = min(plan.schedule.batch_size, max(50, documents.n_docs // 80))
     plan = replace(plan, schedule=replace(plan.schedule, batch_size=batch_size, n_passes=5))
     prior = FIRST_WORD_PRIOR if plan.learns_word_prior else weights.host().prior

@@ -1,6 +1,6 @@
 """How well the mixtures of each method predict words they have not seen.
 
-    python benchmarks/quality.py --data DIR [--topics 100]
+    python benchmarks/prediction.py --data DIR [--topics 100]
 
 70% of a document's tokens are observed, the mixture is inferred from them, and 30% are
 scored under it; same topics, same split for every method. The same with few tokens observed, and

@@ -1,0 +1,1 @@
+"""Topic models beside each other on corpora of every kind."""
