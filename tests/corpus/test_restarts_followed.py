@@ -97,6 +97,14 @@ def _(learner, clock):
     learner.has(range(70))
 
 
+def test_partly_read_file_of_a_folder_may_have_grown(tmp_path, clock):
+    learner = Learner(tmp_path)
+    for first, after, n_batches in ((0, 15, 1), (15, 40, 3)):
+        os.utime(learner.write(first, after, "b", mode="a"), (after, after))
+        learner.run(learner.folder, n_batches, follow=True, format="lines")
+    learner.has(range(40))
+
+
 def test_copied_and_truncated_files_shorter_than_a_batch(tmp_path, clock):
     """The file was truncated before any read, to a shorter or longer file."""
     learner = Learner(tmp_path)

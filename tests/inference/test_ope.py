@@ -81,11 +81,13 @@ def test_kernel_equals_reference(method, seed, alpha, n_topics, n_tokens, p):
         assert (np.abs(quick - exact) <= 1e-4 * np.abs(exact) + 1e-5 * scale[sure]).all(), name
 
 
+@pytest.mark.parametrize("variant", ["ope", "ope2"])
 @pytest.mark.parametrize("seed", range(1))
-def test_kernel_equals_reference_on_most_documents_of_an_ordinary_corpus(seed):
+def test_kernel_equals_reference_on_most_documents_of_an_ordinary_corpus(seed, variant):
     X, topics = corpus(seed, n_docs=200, n_words=400, n_topics=40, n_tokens=70)
-    fast = infer(X, topics, random_state=seed)
-    slow = infer(X, topics, random_state=seed, engine="reference")
+    method = OPE(variant=variant)
+    fast = infer(X, topics, method=method, random_state=seed)
+    slow = infer(X, topics, method=method, random_state=seed, engine="reference")
     assert (np.abs(fast.theta - slow.theta).max(axis=1) <= 1e-5).mean() > 0.98
 
 

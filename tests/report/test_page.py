@@ -56,10 +56,14 @@ def model():
 
 
 @pytest.fixture(scope="module")
-def written(model, tmp_path_factory):
+def other():
+    return TopicModel(2, random_state=1).fit([record["text"] for record in records()])
+
+
+@pytest.fixture(scope="module")
+def written(model, other, tmp_path_factory):
     path = tmp_path_factory.mktemp("page") / "report.html"
     model.set_topic_labels({1: HOSTILE[0]})
-    other = TopicModel(2, random_state=1).fit([record["text"] for record in records()])
     write_report(model, records(), path, text_column="text", compare=other, title=HOSTILE[2])
     return path.read_text("utf-8")
 
@@ -158,7 +162,7 @@ def quarter(date, unit):
     return {"year": year, "quarter": f"{year}-Q{(month + 2) // 3}", "month": date[:7]}[unit]
 
 
-def test_facts_match_the_documents(model, meta):
+def test_facts_match_the_documents(model, other, meta):
     found = model.infer([record["text"] for record in records()])
     for nats, share in meta["guarantee"]["within"]:
         assert share == pytest.approx((found.loss <= nats).mean())
@@ -166,6 +170,8 @@ def test_facts_match_the_documents(model, meta):
     assert meta["corpus"]["n_tokens"] == 120 * 25
     assert meta["compare"]["n_topics"] == 2
     assert len(meta["compare"]["matches"]) == 2
+    compared = [topic["coherence"] for topic in meta["compare"]["topics"]]
+    assert compared == pytest.approx(other.coherence_)
     assert meta["coherence"]["mean"] == pytest.approx(model.coherence_.mean())
     assert [topic["coherence"] for topic in meta["topics"]] == pytest.approx(
         model.coherence_, abs=1e-4
