@@ -24,7 +24,6 @@ from opelda import OnlineOPE, TopicModel
 from opelda.engines import get_engine
 from opelda.engines.cuda import _device as _cuda_device
 from opelda.engines.cuda import _sweeps as _cuda_sweeps
-from opelda.learning._seeding import LOOKED_AT, _weighed
 from opelda.metrics import coherence as npmi
 from opelda.metrics import log_predictive_probability
 from reproduction.generated import drawn
@@ -199,14 +198,9 @@ def transform(X, options, say) -> None:
 
 
 def parts(X, options, say) -> None:
-    """Initial documents of topics, and held-out scores, beside the processor's."""
+    """Held-out scores, beside the processor's."""
     held, topics = X[:10_000], TopicModel(K, engine="cuda", random_state=0).fit(X[:50_000])
     for name in ("cuda", "cpu"):
-        for n_topics in (K, 1000):
-            rows, draws = _weighed(X[: LOOKED_AT * n_topics]), np.random.default_rng(0)
-            choose = partial(get_engine(name).far_apart, rows, draws.random(n_topics))
-            seconds = min(timed(choose)[0] for _ in range(2))
-            say(figure="start from documents", engine=name, topics=n_topics, s=seconds)
         score = partial(log_predictive_probability, topics, held, random_state=0, engine=name)
         seconds, found = min((timed(score) for _ in range(2)), key=lambda pair: pair[0])
         say(figure="held-out score", engine=name, docs=held.shape[0], s=seconds, LPP=float(found))

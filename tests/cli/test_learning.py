@@ -45,7 +45,14 @@ def test_preset_gives_the_bytes_of_topic_model(cli, corpus_file, preset):
 def test_defaults_are_topic_model_with_seed_0(cli, corpus_file):
     done = cli("fit", corpus_file)
     assert same(opelda.load("model.opelda"), TopicModel(random_state=0).fit(read(corpus_file)))
-    for part in ("100 topics", "preset best", "80 closing sweeps", "seed 0", "--preset fast"):
+    for part in (
+        "100 topics",
+        "preset best",
+        "2 passes",
+        "110 closing sweeps",
+        "seed 0",
+        "--preset fast",
+    ):
         assert part in done.err
     assert "try -k 4." in done.err  # 240 documents
 
@@ -167,8 +174,8 @@ def test_training_score_is_shown(cli, corpus_file):
 def test_summary_has_learner_preset_and_seed(cli, corpus_file):
     found = json.loads(cli("fit", corpus_file, "-k", 3, "--seed", 7, "--json").out)
     values = [found[key] for key in ("learner", "preset", "passes", "sweeps", "batch_size", "seed")]
-    assert values == ["topic-model", "best", 20, 80, 50, 7]
-    assert found["updates"] == 20 * 5 + 80
+    assert values == ["topic-model", "best", 2, 110, 50, 7]
+    assert found["updates"] == 2 * 5 + 110
 
 
 class Display:

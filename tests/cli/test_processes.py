@@ -126,7 +126,7 @@ def test_progress_bars_need_a_terminal(corpus_file, tmp_path):
     text = shown.decode()
     assert "\x1b[" in text
     assert "reading: 240 docs" in text  # and a learning bar with passes
-    assert "pass 100/100" in text  # of 20 passes and 80 sweeps
+    assert "pass 112/112" in text  # of 2 passes and 110 sweeps
     assert "saved as model.opelda" in text
 
 

@@ -139,7 +139,7 @@ def test_scoring_changes_nothing_and_ignores_threads(monkeypatch, tmp_path, opti
 
 def test_small_collection_is_scored_rarely_and_an_empty_one_never():
     assert made().fit(X).learning_curve_ == []
-    assert len(made(TopicModel, n_sweeps=30).fit(X).learning_curve_) == 2  # 50 x 900 views
+    assert len(made(TopicModel, n_sweeps=48).fit(X).learning_curve_) == 2  # 50 x 900 views
     assert made(TopicModel, n_sweeps=30).fit(X * 0).learning_curve_ == []
     counts = np.zeros((900, 120))
     counts[:, 0] = 1  # one-token documents cannot be split

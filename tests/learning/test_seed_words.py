@@ -223,7 +223,7 @@ def test_seeded_topic_starts_from_documents_with_most_seed_words(made):
     weights = engine.random_weights(20, 4, 0.1, 0)
     before = weights.rows[:, :4].copy()
     pull = Pull(np.array([12, 13], np.int32), np.array([0, 0], np.int32), 0.1)
-    seed_topics(engine, weights, engine.documents(X), 0, pull)
+    seed_topics(weights, engine.documents(X), 0, pull)
     gained = (weights.rows[:, :4] - before).reshape(4, 5, 4).sum(axis=1)
     assert gained[2, 0] == pytest.approx(20, rel=1e-4)  # the weight of the start, all in its group
     assert sorted(gained.argmax(axis=0)) == [0, 1, 2, 3]  # and none to other topics
@@ -235,7 +235,7 @@ def test_only_seeded_topics_start_from_documents():
     weights = engine.random_weights(20, 4, 0.1, 0)
     before = weights.rows[:, :4].copy()
     pull = Pull(np.array([12], np.int32), np.array([0], np.int32), 0.1)
-    seed_topics(engine, weights, engine.documents(X), 0, pull, rest=False)
+    seed_topics(weights, engine.documents(X), 0, pull, rest=False)
     assert (weights.rows[:, :4] != before).any(axis=0).tolist() == [True, False, False, False]
 
 

@@ -1,14 +1,14 @@
-"""Topics initialised from distant documents."""
+"""Topics that start from clusters of documents."""
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import sparse
 
 from opelda import TopicModel
-from opelda.corpus import generate
 from opelda.engines import CPUEngine
-from opelda.learning import Online
-from opelda.learning._seeding import far_apart, seed_topics
+from opelda.learning._seeding import clusters, embedded, seed_topics
 
 
 def groups(n_groups, n_docs=40, n_words=12, seed=0):
@@ -22,31 +22,40 @@ def groups(n_groups, n_docs=40, n_words=12, seed=0):
     return sparse.csr_array(X), group
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_chosen_documents_are_distinct_and_nonempty(seed):
-    X = generate(300, n_words=100, n_topics=5, random_state=seed).X
-    X = sparse.vstack([sparse.csr_array((100, 100)), X[100:]], format="csr")
-    chosen = far_apart(CPUEngine(1), X, 20, np.random.default_rng(seed))
-    assert len(set(chosen.tolist())) == 20
-    assert chosen.min() >= 100
+@given(seed=st.integers(0, 10**6), n_groups=st.integers(2, 12))
+def test_clusters_are_groups_without_common_words(seed, n_groups):
+    X, group = groups(n_groups, seed=seed)
+    X = sparse.csr_array(sparse.vstack([X, sparse.csr_array((3, X.shape[1]))]))
+    found = clusters(X, n_groups, np.random.default_rng(seed))
+    assert len(set(zip(group.tolist(), found[:-3].tolist(), strict=True))) == n_groups
+    assert found[-3:].tolist() == [-1, -1, -1]  # empty documents
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_duplicate_documents_are_not_chosen(seed):
-    X = sparse.csr_array(np.repeat(np.eye(6) + 0.1, 30, axis=0))
-    chosen = far_apart(CPUEngine(1), X, 6, np.random.default_rng(seed))
-    assert sorted(chosen // 30) == list(range(6))
-    assert far_apart(CPUEngine(1), X, 7, np.random.default_rng(seed)) is None
+@given(seed=st.integers(0, 10**6), n_docs=st.integers(3, 40), n_words=st.integers(1, 40))
+def test_documents_of_a_cluster_are_nearest_to_its_mean(seed, n_docs, n_words):
+    """The clusters of arbitrary documents are a fixed point of k-means, up to rounding."""
+    rng = np.random.default_rng(seed)
+    X = sparse.csr_array(rng.poisson(0.4, (n_docs, n_words)).astype(float))
+    found = clusters(X, 2, np.random.default_rng(seed))
+    place = embedded(X, np.random.default_rng(seed))
+    length = np.linalg.norm(place, axis=1)
+    assert np.allclose(length[length > 0], 1)
+    if found is None:  # fewer than two directions
+        assert np.allclose(place[length > 0][:1], place[length > 0], atol=1e-3)
+        return
+    means = np.array([place[found == each].sum(axis=0) for each in (0, 1)])
+    means /= np.maximum(np.linalg.norm(means, axis=1, keepdims=True), 1e-9)
+    own = np.einsum("dr,dr->d", place, means[found])
+    assert ((found >= 0) == (length > 0)).all()
+    assert (own >= (place @ means.T).max(axis=1) - 1e-6)[length > 0].all()
 
 
-@pytest.mark.parametrize("seed", range(1))
-def test_chosen_documents_are_farther_apart_than_random_ones(seed):
-    X, group = groups(30, seed=seed)
-    met, rng = {"far": [], "random": []}, np.random.default_rng(seed + 1)
-    for _ in range(20):
-        met["far"].append(len(set(group[far_apart(CPUEngine(1), X, 30, rng)])))
-        met["random"].append(len(set(group[rng.choice(len(group), 30, replace=False)])))
-    assert np.mean(met["far"]) > np.mean(met["random"]) + 2  # of 30; expected 19 at random
+@given(n_distinct=st.integers(1, 6))
+def test_too_few_distinct_documents_have_no_clusters(n_distinct):
+    X = sparse.csr_array(np.repeat(np.eye(n_distinct), 5, axis=0))
+    rng = np.random.default_rng(0)
+    assert sorted(set(clusters(X, n_distinct, rng).tolist())) == list(range(n_distinct))
+    assert clusters(X, n_distinct + 1, rng) is None
 
 
 @pytest.mark.parametrize("n_topics", [50, 2000])
@@ -54,7 +63,7 @@ def test_too_few_documents_keep_the_random_start(n_topics):
     documents = CPUEngine(1).documents(sparse.csr_array(np.eye(40)))
     store = CPUEngine(1).random_weights(40, n_topics, 0.1, 0)
     before = store.rows.copy()
-    seed_topics(CPUEngine(1), store, documents, 0)
+    seed_topics(store, documents, 0)
     assert np.array_equal(store.rows, before)
 
 
@@ -62,7 +71,7 @@ def test_document_weighs_as_much_as_the_random_start():
     X, _ = groups(4)
     store = CPUEngine(1).random_weights(X.shape[1], 4, 0.1, 0)
     before = store.rows.sum(axis=0)[:4].copy()
-    seed_topics(CPUEngine(1), store, CPUEngine(1).documents(X), 0)
+    seed_topics(store, CPUEngine(1).documents(X), 0)
     np.testing.assert_allclose(store.sums - before, X.shape[1], rtol=1e-4)
     np.testing.assert_allclose(store.rows[:, :4].sum(axis=0), store.sums, rtol=1e-5)
     assert not store.rows[:, 4:].any()
@@ -76,27 +85,16 @@ def test_explicit_zeros_are_ignored(seed):
     stores = []
     for some in (sparse.vstack([X, no_words]), sparse.vstack([X, 0 * np.eye(*X.shape)])):
         stores.append(CPUEngine(1).random_weights(X.shape[1], 3, 0.1, 0))
-        seed_topics(CPUEngine(1), stores[-1], CPUEngine(1).documents(sparse.csr_array(some)), seed)
+        seed_topics(stores[-1], CPUEngine(1).documents(sparse.csr_array(some)), seed)
     assert np.isfinite(stores[0].sums).all()
     assert np.array_equal(stores[0].rows, stores[1].rows)
 
 
-@pytest.mark.parametrize("seed", range(1))
-def test_init_documents_starts_topics_from_documents(seed):
-    X, group = groups(4, seed=seed)
-    runs = [
-        TopicModel(
-            4, learning=Online(init="documents"), n_sweeps=0, n_passes=2, random_state=chance
-        ).fit(X)
-        for chance in range(20 * seed, 20 * seed + 20)
-    ]
-    found = [run.transform(X).argmax(axis=1) for run in runs]
-    pairs = [{(int(a), int(b)) for a, b in zip(group, each, strict=True)} for each in found]
-    # every group has a topic, unless two documents of one group were chosen: one in six
-    assert sum(len(each) == 4 for each in pairs) >= 10
-    assert (
-        TopicModel(4, learning=Online(init="documents"), random_state=0)
-        .fit(np.zeros((5, 3)))
-        .n_batch_iter_
-        == 0
-    )
+@given(seed=st.integers(0, 10**6), preset=st.sampled_from(["best", "fast"]))
+def test_themes_without_common_words_have_a_topic_each(seed, preset):
+    X, group = groups(6, seed=seed)
+    model = TopicModel(6, preset=preset, n_sweeps=0, n_passes=1, random_state=seed).fit(X)
+    largest = model.transform(X).argmax(axis=1)
+    assert len(set(zip(group.tolist(), largest.tolist(), strict=True))) == 6
+    nothing = TopicModel(6, preset=preset, random_state=seed).fit(np.zeros((5, 3)))
+    assert nothing.n_batch_iter_ == 0

@@ -141,7 +141,7 @@ def test_over_time_shows_yearly_means(model, texts):
     for line in axis.lines:
         topic = int(line.get_label().split()[0])
         expected = [theta[30 * i : 30 * i + 30, topic].mean() for i in range(4)]
-        assert np.allclose(line.get_ydata(), expected, atol=1e-6)
+        assert np.allclose(line.get_ydata(), expected, atol=1e-4)
         assert [moment.year for moment in line.get_xdata()] == [2000, 2001, 2002, 2003]
     assert {text.get_text() for text in axis.texts} == {line.get_label() for line in axis.lines}
 

@@ -62,7 +62,6 @@ from opelda.errors import InputError
 
 SMALLEST_PROBABILITY = 1e-15  # of a topic; smaller ones are zero, which avoids denormals
 SMALLEST = 1e-30  # of a word's probability under a mixture, and of a share, as logarithms take it
-NEAR = 1e-9  # the smallest distance between different rows
 PREDICTED_AT_ONCE = 2**22  # probabilities
 
 
@@ -447,37 +446,6 @@ class Engine(Protocol):
             x = np.multiply(beta, theta[document[part]], dtype=np.float64).sum(axis=1)
             logs[part] = np.log(np.maximum(x, SMALLEST))
         return np.bincount(document, X.data * logs, X.shape[0]).astype(np.float64)
-
-    def far_apart(
-        self, X: sparse.csr_array, draws: NDArray[np.float64], n_begun: int = 0
-    ) -> NDArray[np.int64] | None:
-        """Choose rows as k-means++ does (Arthur & Vassilvitskii 2007), one for each draw of [0, 1).
-
-        A row's chance grows with the square of its distance, 1 less the product, from the rows
-        chosen before and the last `n_begun` rows. Rows are of length 1, or empty. None where too
-        few differ.
-        """
-        n_docs = X.shape[0] - n_begun
-        columns = X[:n_docs].tocsc()
-        nearest, distance = np.zeros(n_docs), (np.diff(X.indptr[: n_docs + 1]) > 0).astype(float)
-
-        def leave(row: int) -> None:
-            here = slice(X.indptr[row], X.indptr[row + 1])
-            # the columns of its words alone: the product with the whole matrix takes 30 times as
-            # long
-            np.maximum(nearest, columns[:, X.indices[here]] @ X.data[here], out=nearest)
-            distance[:] = np.where((distance > 0) & (1.0 - nearest >= NEAR), 1.0 - nearest, 0.0)
-
-        for row in range(n_docs, X.shape[0]):
-            leave(row)
-        chosen: list[int] = []
-        for draw in draws:
-            ends = np.cumsum(distance**2)
-            if not ends[-1] > 0:
-                return None
-            chosen.append(int(np.searchsorted(ends, draw * ends[-1], side="right")))
-            leave(chosen[-1])
-        return np.array(chosen)
 
     def read(self, weights: Weights, words: NDArray[np.int32] | None = None) -> NDArray[Any]:
         """Return the topics (K, V) of weights, or the columns of some words; read only."""

@@ -66,8 +66,7 @@ class Sweeps:
         if n_tokens and not self.collection.total:
             raise too_small()
         self.weight = min(self.collection.total / max(n_tokens, 1), 1.0)  # of a token
-        # A document of ten tokens carries half the information about frequent topics: alpha of
-        # short texts alone enlarges topics that are large by accident.
+        # A document of ten tokens carries half the information about frequent topics.
         self.trust = n_tokens / max(n_tokens + 10.0 * n_docs, 1.0)
         self.looked_at = MOST_DOCUMENTS / max(n_docs, 1)
         self.drawn_prior = None
@@ -112,15 +111,17 @@ class Sweeps:
         if self.plan.learns_prior:
             seen = self.collection.histogram(self.looked_at)
             alpha = likelier_prior(seen, self.alpha)
-            self.alpha = self.trust * alpha + (1.0 - self.trust) * alpha.mean()
+            # a wholly learned alpha enlarges topics that are large by accident
+            learned = min(self.trust, 0.5)
+            self.alpha = learned * alpha + (1.0 - learned) * alpha.mean()
 
     def anneal(self, n_sweeps: int) -> Iterator[Updated]:
         """Sweep from the weights' topics, with an alpha that decreases; yield after each sweep.
 
         The sum of a learned alpha starts at the mean document length, at most 50, and may fall to 1
-        only during the first half of the sweeps: tokens change topics easily at first, and topics
-        diverge. Meanwhile the smallest topic has a fixed share of alpha and attracts the words that
-        documents of all themes share.
+        after half of the sweeps for short texts, after most of them for long ones: tokens change
+        topics easily at first, and topics diverge. Meanwhile the smallest topic has a fixed share
+        of alpha and attracts the words that documents of all themes share.
         """
         plan, state = self.plan, self.state
         first = min(max(self.collection.total / max(self.collection.n_docs, 1), 1.0), 50.0)
@@ -140,7 +141,7 @@ class Sweeps:
                 self.alpha = with_share(self.alpha, common, share)
             if plan.learns_prior and number % 2 == 0:
                 self.find_prior()
-                least = first ** (1.0 - 2.0 * number / n_sweeps)
+                least = first ** (1.0 - (2.0 - self.trust) * number / n_sweeps)
                 if least > 1.0:
                     alpha = with_share(self.alpha, common, share)
                     self.alpha = alpha * max(least / self.alpha.sum(), 1.0)

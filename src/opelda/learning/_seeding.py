@@ -1,31 +1,33 @@
-"""Start topics from documents: documents that hold seed words, and distant documents."""
+"""Start topics from documents that hold seed words, and from clusters of documents."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from opelda.engines import Engine
 from opelda.engines.seam import Documents, Weights
 from opelda.learning._plan import Plan
 from opelda.learning._seeds import Pull
 from opelda.learning._state import State
 
-LOOKED_AT = 20  # candidate documents per topic
+N_DIMENSIONS = 100  # of the space of words and documents
 
 
 def begin(plan: Plan, state: State, documents: Documents) -> None:
     """Start topics from documents if the schedule or seed words ask for it."""
     rest = plan.schedule.init == "documents"
     if rest or plan.seeds is not None:
-        pull = plan.pull(state)
-        seed_topics(plan.engine, state.weights, documents, state.seed, pull, rest=rest)
+        seed_topics(state.weights, documents, state.seed, plan.pull(state), rest=rest)
+
+
+def n_clustered(n_topics: int) -> int:
+    """Return how many documents are clustered."""
+    return max(5000, 20 * n_topics)
 
 
 def seed_topics(
-    engine: Engine,
     weights: Weights,
     documents: Documents,
     seed: int,
@@ -33,28 +35,29 @@ def seed_topics(
     *,
     rest: bool = True,
 ) -> None:
-    """Add the words of a document to each topic of a random start, with the weight of the start.
+    """Add the words of documents to each topic of a random start, with the weight of the start.
 
     Seeded topics start from documents that hold their words; with `rest`, other topics start from
-    documents far from these and from each other. More than 1,000 topics keep the random start: the
-    search would take longer than learning.
+    clusters of documents. More than 1,000 topics keep the random start: clustering would take
+    longer than learning.
     """
-    begun: dict[int, sparse.csr_array] = {}
+    found: dict[int, sparse.csr_array] = {}
     if pull is not None:
-        begun = _holding(pull, documents, documents.order(seed, 0))
-    others = [topic for topic in range(weights.n_topics) if topic not in begun]
-    found = dict(begun)
+        found = _holding(pull, documents, documents.order(seed, 0))
+    others = [topic for topic in range(weights.n_topics) if topic not in found]
     if rest and others and weights.n_topics <= 1000:
-        looked_at = documents.order(seed, 0, LOOKED_AT * weights.n_topics)
+        looked_at = documents.order(seed, 0, n_clustered(weights.n_topics))
         if pull is not None:  # leave out documents with seed words, if enough others remain
             has = sparse.csr_array(documents.matrix[looked_at][:, pull.columns])
             free = looked_at[np.diff(has.indptr) == 0]
             looked_at = free if len(free) >= 2 * len(others) else looked_at
         X = _rows(documents, looked_at)
-        rng = np.random.default_rng([seed, 5])
-        chosen = far_apart(engine, X, len(others), rng, list(begun.values()))
-        if chosen is not None:
-            found |= {topic: X[[row]] for topic, row in zip(others, chosen, strict=True)}
+        with threadpool_limits(1):  # many threads are slower beside other programs
+            cluster = clusters(X, len(others), np.random.default_rng([seed, 5]))
+        if cluster is not None:
+            shares = sparse.diags_array(1.0 / np.maximum(X.sum(axis=1), 1e-300)) @ X
+            sums = sparse.csr_array(_sums(cluster, len(others), shares))
+            found |= {topic: sums[[row]] for row, topic in enumerate(others)}
     if not found:
         return
     try:
@@ -95,21 +98,82 @@ def _holding(
     return found
 
 
-def far_apart(
-    engine: Engine,
-    X: sparse.csr_array,
-    n_topics: int,
-    rng: np.random.Generator,
-    begun: Sequence[sparse.csr_array] = (),
+def clusters(
+    X: sparse.csr_array, n_clusters: int, rng: np.random.Generator
 ) -> NDArray[np.int64] | None:
-    """Choose a document per topic, far from `begun` and from each other (`Engine.far_apart`).
+    """Return the cluster of each document, -1 without frequent words; None if too few differ.
 
-    Return None if too few documents differ.
+    k-means (Lloyd 1982) starts from the best of several runs on 100 documents per cluster.
     """
-    if n_topics > X.shape[0]:
-        return None
-    rows = sparse.csr_array(sparse.vstack((X, *begun))) if len(begun) else X
-    return engine.far_apart(_weighed(rows), rng.random(n_topics), len(begun))
+    space = embedded(X, rng)
+    has_place = space.any(axis=1)
+    rows = space[has_place]
+    some, runs = rows[: 100 * n_clusters], []
+    for _ in range(min(10, max(1, 200 // n_clusters))):
+        centres = _spread(some, n_clusters, rng)
+        if centres is None:
+            return None
+        runs.append(_k_means(some, centres))
+    cluster = np.full(len(space), -1)
+    cluster[has_place] = _k_means(rows, max(runs, key=lambda run: run[2])[1])[0]
+    return cluster
+
+
+def embedded(X: sparse.csr_array, rng: np.random.Generator) -> NDArray[np.float32]:
+    """Return a direction per document: the mean direction of its words.
+
+    Latent semantic analysis (Deerwester et al. 1990) places words, by a randomised singular value
+    decomposition (Halko et al. 2011). Words without a place do not occur in two documents.
+    """
+    weighed = _weighed(X)
+    columns = np.flatnonzero(np.bincount(X.indices, minlength=X.shape[1]) >= 2)
+    A = sparse.csr_array(weighed[:, columns]).astype(np.float32)
+    across, n = sparse.csr_array(A.T), min(N_DIMENSIONS, *A.shape)
+    Q, _ = np.linalg.qr(A @ (across @ rng.standard_normal((X.shape[0], n), np.float32)))
+    B = across @ Q
+    squares, axes = np.linalg.eigh((B.T @ B).astype(np.float64))
+    is_real = squares > 1e-5 * squares.max(initial=0.0)
+    words = _directions(B @ (axes[:, is_real] * squares[is_real] ** -0.25).astype(np.float32))
+    return _directions(A @ words)
+
+
+def _directions(rows: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return rows of length 1, or 0."""
+    length = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.where(length > 1e-6, rows / np.maximum(length, 1e-6), 0.0)
+
+
+def _spread(
+    rows: NDArray[np.float32], n_clusters: int, rng: np.random.Generator
+) -> NDArray[np.float32] | None:
+    """Choose directions that are far apart, by k-means++ (Arthur & Vassilvitskii 2007)."""
+    chosen: list[int] = []
+    distance = np.ones(len(rows), np.float32)
+    for draw in rng.random(n_clusters):
+        ends = np.cumsum(distance)
+        if not len(rows) or not ends[-1] > 0:
+            return None
+        chosen.append(int(np.searchsorted(ends, draw * ends[-1], side="right")))
+        apart = 1.0 - rows @ rows[chosen[-1]]
+        distance = np.minimum(distance, np.where(apart > 1e-5, apart, 0.0))
+    return rows[chosen]
+
+
+def _k_means(rows: NDArray[np.float32], centres: NDArray[np.float32]) -> Any:
+    """Return clusters, their centres and the sum of cosines to these, after ten iterations."""
+    for _ in range(10):
+        cosines = rows @ centres.T
+        cluster = cosines.argmax(axis=1)
+        means = _directions(_sums(cluster, len(centres), rows))
+        centres = np.where(means.any(axis=1, keepdims=True), means, centres)
+    return cluster, centres, float(cosines.max(axis=1).sum())
+
+
+def _sums(cluster: NDArray[np.int64], n_clusters: int, rows: Any) -> Any:
+    """Return the sum of the rows of each cluster."""
+    (members,) = np.nonzero(cluster >= 0)
+    cells = np.ones(len(members), np.float32), (cluster[members], members)
+    return sparse.csr_array(cells, shape=(n_clusters, len(cluster))) @ rows
 
 
 def _weighed(X: sparse.csr_array) -> sparse.csr_array:
@@ -119,5 +183,4 @@ def _weighed(X: sparse.csr_array) -> sparse.csr_array:
     data = np.log1p(X.data.astype(np.float64)) * rarity[X.indices]
     weighed = sparse.csr_array((data, X.indices, X.indptr), shape=X.shape)
     length = np.sqrt(weighed.multiply(weighed).sum(axis=1))
-    scale = sparse.diags_array(1.0 / np.where(length > 0, length, 1.0))
-    return sparse.csr_array(scale @ weighed)
+    return sparse.csr_array(sparse.diags_array(1.0 / np.maximum(length, 1e-300)) @ weighed)

@@ -20,10 +20,8 @@ def preset_settings(preset: str, n_docs: int | None = None, n_topics: int = 1) -
     """Return the parameters of a preset, for a number of documents; None is a stream.
 
     docs/learning.md has them as a table. Small collections have more passes and smaller batches.
-    Models with more than 500 topics, whose passes take longer than their sweeps, have fewer passes.
     """
     best, n_docs = preset == "best", 10**9 if n_docs is None else max(n_docs, 1)
-    n_docs_to_see = 400_000 * min(1.0, 500 / n_topics) if best else 100_000
     batch_size = max(50, n_docs // 20)  # at least 20 updates per pass
     if best:  # at most 200, each with K documents or more
         batch_size = min(batch_size, max(250, n_docs // 200, n_topics))
@@ -32,17 +30,12 @@ def preset_settings(preset: str, n_docs: int | None = None, n_topics: int = 1) -
         "learning": Online(decay=0.6, offset=10.0, init="documents"),
         "topic_word_prior": None,  # 1/K, or learned by sweeps
         "batch_size": min(1000, batch_size),
-        "n_passes": min(20, max(1, round(n_docs_to_see / n_docs))),
-        "n_sweeps": 80 if best else 0,
+        "n_passes": min(2 if best else 10, max(1, round((300_000 if best else 40_000) / n_docs))),
+        "n_sweeps": 80 + min(30, 600_000 // n_docs) if best else 0,
     }
     if preset == "paper":
-        rule = Online(decay=0.9, offset=1.0, init="random")
-        settings |= {
-            "inference": OPE(n_iter=50),
-            "learning": rule,
-            "batch_size": 5000,
-            "n_passes": 1,
-        }
+        settings |= {"inference": OPE(n_iter=50), "batch_size": 5000, "n_passes": 1}
+        settings["learning"] = Online(decay=0.9, offset=1.0, init="random")
     return settings
 
 

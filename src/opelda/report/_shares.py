@@ -72,7 +72,7 @@ def topics_over_time(
     >>> model = TopicModel(2, random_state=0).fit(texts)
     >>> rows = topics_over_time(model, texts, [2001] * 9 + [2002] * 9)
     >>> [(row.bin, sorted(row.words), row.n_docs) for row in rows if row.mean_share > 0.5]
-    [('2001', ['cats', 'chase', 'dogs'], 9), ('2002', ['bonds', 'fall', 'rise'], 9)]
+    [('2002', ['bonds', 'fall', 'rise'], 9), ('2001', ['cats', 'chase', 'dogs'], 9)]
     """
     if unit is not None:
         choice("unit", unit, UNITS)

@@ -18,7 +18,7 @@ from opelda.engines import CPUEngine
 from opelda.engines.seam import HostWeights, Statistics, Step, Task, Updated, ranked
 from opelda.learning._listeners import Reporter
 from opelda.learning._plan import Plan
-from opelda.learning._seeding import LOOKED_AT, seed_topics
+from opelda.learning._seeding import n_clustered, seed_topics
 from opelda.learning._state import State
 from opelda.spark._blocks import COUNTS, SCHEMA, PackedDocuments, record, rows_of
 from opelda.spark._cluster import Cluster, collected
@@ -113,8 +113,8 @@ def fit(model: Any, cluster: Cluster, words: Vocabulary | None, n_rounds: int | 
     plan: Plan = model._plan()
     state = plan.start(cluster.n_words)
     if plan.schedule.init == "documents":
-        sample = plan.engine.documents(cluster.sample(2 * LOOKED_AT * plan.n_topics))
-        seed_topics(plan.engine, state.weights, sample, state.seed)
+        sample = plan.engine.documents(cluster.sample(2 * n_clustered(plan.n_topics)))
+        seed_topics(state.weights, sample, state.seed)
     state.vocabulary, model.n_features_in_, model._state = words, cluster.n_words, state
     reporter = Reporter(model, plan.listeners, n_docs_total=cluster.n_docs)
     n_rounds = n_rounds or 20

@@ -27,7 +27,6 @@ from opelda.engines.cuda._tables import CudaTable, CudaWeights
 from opelda.engines.cuda._updates import Sums
 from opelda.engines.seam import (
     EVERYTHING,
-    NEAR,
     SMALLEST,
     Certificate,
     Chosen,
@@ -227,30 +226,6 @@ class CudaEngine(Engine):
             topics = device.array(components, np.float32 if single else np.float64)
             device.side_by_side(score, in_blocks(documents.part(), len(topics)))
         return found
-
-    def far_apart(
-        self, X: sparse.csr_array, draws: NDArray[np.float64], n_begun: int = 0
-    ) -> NDArray[np.int64] | None:
-        device, n_docs = self.device, X.shape[0] - n_begun
-        with device.busy():
-            rows = device.cp.zeros(n_begun + len(draws), np.int32)
-            rows[:n_begun] = device.array(np.arange(n_docs, X.shape[0], dtype=np.int32))
-            parts = (X.indptr, np.int64), (X.indices, np.int32), (X.data, np.float64)
-            given = tuple(device.array(*part) for part in parts)
-            laid, nearest = device.cp.zeros(X.shape[1]), device.cp.zeros(n_docs)
-            distance = (given[0][1 : n_docs + 1] > given[0][:n_docs]).astype(np.float64)
-            for at, draw in enumerate((*[-1.0] * n_begun, *draws)):
-                device.launch(
-                    "seeding", "choose", 1,
-                    distance, np.int32(n_docs), np.float64(draw), np.int32(at), rows, *given, laid,
-                )  # fmt: skip
-                device.run(
-                    "seeding", "leave", n_docs,
-                    *given, np.int32(n_docs), laid, np.float64(NEAR), nearest, distance,
-                    threads=LANES,
-                )  # fmt: skip
-            chosen = device.host(rows)[n_begun:].astype(np.int64)
-        return None if (chosen < 0).any() else chosen
 
     def read(self, *given: Any, **options: Any) -> NDArray[Any]:
         with self.device.busy():
