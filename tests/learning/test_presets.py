@@ -108,7 +108,7 @@ def test_equivalent_parameters_give_equal_models():
         {"topic_word_prior": 0.5},
         {"doc_topic_prior": 0.5},
         {"learning": Online(decay=0.9, offset=10.0, init="documents")},
-        {"n_passes": 2},
+        {"n_passes": 3},
     ],
 )
 def test_explicit_parameter_overrides_only_itself(given):
