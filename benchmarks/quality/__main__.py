@@ -12,9 +12,9 @@ build. Every fit has its own process and two threads; only learning is timed, in
 LPP is the log probability of 30% of the tokens of 1,000 held-out documents, given the others (VB,
 three splits); "own" with the model's learned alpha, else with 1/K. NPMI is of ten words per topic,
 in training and in held-out documents; diversity the share of distinct words among 25 per topic.
-The table ends with what is worse than a rival by more than the standard error of the seeds; a rival
-of one seed has the standard error of `best`. If there are variants, it says for each kind of tuning
-text which of them predicts best on the other kinds, and how it then predicts on this kind.
+The table ends with the measures in which `best` is worse than a rival by more than the standard
+error of the seeds; a rival of one seed has the standard error of `best`. With variants, the command
+leaves out each kind of tuning text, chooses a variant on the others, and prints its LPP there.
 """
 
 from __future__ import annotations

@@ -50,6 +50,16 @@ def test_documents_of_a_cluster_are_nearest_to_its_mean(seed, n_docs, n_words):
     assert (own >= (place @ means.T).max(axis=1) - 1e-6)[length > 0].all()
 
 
+def test_words_of_a_single_document_have_no_place():
+    """A document of such words is in no cluster, and does not move others."""
+    X, _ = groups(4)
+    alone = sparse.csr_array(([3.0, 1.0], [0, 1], [0, 2]), shape=(1, 2))
+    both = sparse.block_diag([X, alone], format="csr")
+    found = clusters(sparse.csr_array(both), 4, np.random.default_rng(0))
+    assert found[-1] == -1
+    assert (found[:-1] >= 0).all()
+
+
 @given(n_distinct=st.integers(1, 6))
 def test_too_few_distinct_documents_have_no_clusters(n_distinct):
     X = sparse.csr_array(np.repeat(np.eye(n_distinct), 5, axis=0))

@@ -233,6 +233,19 @@ def test_learned_prior_is_at_least_half_uniform_and_more_for_short_documents(mon
     np.testing.assert_allclose(alphas(X, n_sweeps=40)[-1], expected, rtol=1e-6)
 
 
+@cases("length", [5, 30, 90])
+def test_the_sum_of_alpha_falls_more_slowly_for_long_documents(monkeypatch, length):
+    monkeypatch.setattr(_closing_sweeps, "likelier_prior", lambda seen, alpha: np.full(10, 0.01))
+    X = np.zeros((30, 100))
+    X[:, :length] = 1
+    found = [alpha.sum() for alpha in alphas(X, n_sweeps=40)]
+    first, trust = min(length, 50), length / (length + 10)
+    # sweep 0 has the first sum; every second sweep lowers it until 1, then it is learned
+    floor = [first ** (1 - (2 - trust) * number / 40) for number in range(0, 40, 2)]
+    expected = [least if least > 1 else 0.1 for least in floor]
+    np.testing.assert_allclose(found[::2], expected, rtol=1e-6)
+
+
 def test_alpha_with_a_share():
     alpha = np.array([1.0, 2.0, 7.0])
     np.testing.assert_allclose(with_share(alpha, 0, 0.4), [4.0, 6 * 2 / 9, 6 * 7 / 9])

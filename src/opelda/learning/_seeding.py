@@ -120,14 +120,19 @@ def clusters(
 
 
 def embedded(X: sparse.csr_array, rng: np.random.Generator) -> NDArray[np.float32]:
-    """Return a direction per document: the mean direction of its words.
+    """Return a direction per document, the mean direction of its words; 0 without frequent words.
 
-    Latent semantic analysis (Deerwester et al. 1990) places words, by a randomised singular value
-    decomposition (Halko et al. 2011). Words without a place do not occur in two documents.
+    Latent semantic analysis (Deerwester et al. 1990) places words that occur in two documents, by a
+    randomised singular value decomposition (Halko et al. 2011). A count weighs
+    log(1 + count) log(1 + documents / documents with the word), in rows of length 1.
     """
-    weighed = _weighed(X)
-    columns = np.flatnonzero(np.bincount(X.indices, minlength=X.shape[1]) >= 2)
-    A = sparse.csr_array(weighed[:, columns]).astype(np.float32)
+    frequency = np.bincount(X.indices, minlength=X.shape[1])
+    rarity = np.log1p(X.shape[0] / np.maximum(frequency, 1))
+    data = np.log1p(X.data) * rarity[X.indices]
+    weighed = sparse.csr_array((data, X.indices, X.indptr), shape=X.shape)
+    length = np.sqrt(weighed.multiply(weighed).sum(axis=1))
+    unit = sparse.csr_array(sparse.diags_array(1.0 / np.maximum(length, 1e-300)) @ weighed)
+    A = unit[:, np.flatnonzero(frequency >= 2)].astype(np.float32)
     across, n = sparse.csr_array(A.T), min(N_DIMENSIONS, *A.shape)
     Q, _ = np.linalg.qr(A @ (across @ rng.standard_normal((X.shape[0], n), np.float32)))
     B = across @ Q
@@ -174,13 +179,3 @@ def _sums(cluster: NDArray[np.int64], n_clusters: int, rows: Any) -> Any:
     (members,) = np.nonzero(cluster >= 0)
     cells = np.ones(len(members), np.float32), (cluster[members], members)
     return sparse.csr_array(cells, shape=(n_clusters, len(cluster))) @ rows
-
-
-def _weighed(X: sparse.csr_array) -> sparse.csr_array:
-    """Return rows of length 1: log(1 + count) log(1 + documents / documents with the word)."""
-    frequency = np.bincount(X.indices[X.data > 0], minlength=X.shape[1])
-    rarity = np.log1p(X.shape[0] / np.maximum(frequency, 1))
-    data = np.log1p(X.data.astype(np.float64)) * rarity[X.indices]
-    weighed = sparse.csr_array((data, X.indices, X.indptr), shape=X.shape)
-    length = np.sqrt(weighed.multiply(weighed).sum(axis=1))
-    return sparse.csr_array(sparse.diags_array(1.0 / np.maximum(length, 1e-300)) @ weighed)
