@@ -221,6 +221,7 @@ def test_the_golden_file_of_version_1(tmp_path):
         "max_loss": None,
         "sparse_output": False,
         "n_runs": 1,
+        "n_groups": 0,
     }
     moved = ("learning_decay", "learning_offset", "population", "keep_start")
     same = {name: value for name, value in expected["parameters"].items() if name not in moved}

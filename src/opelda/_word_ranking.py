@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from opelda._validation import number
 
-Rank = Literal["relevance", "probability", "tfidf", "frex", "coherence"]
+Rank = Literal["relevance", "probability", "exclusive", "tfidf", "frex", "coherence"]
 RANKS: tuple[Rank, ...] = get_args(Rank)
 
 LAMBDA = 0.6
@@ -27,8 +27,8 @@ def ranked(
     """Return the ids of each topic's n best words; see `opelda.report.rank_words`."""
     if by == "frex":
         return np.array([heaviest(score[np.newaxis], n)[0] for score in _frex(table, repeat(None))])
-    if by == "probability":
-        return heaviest(table, n)
+    if by in ("probability", "exclusive"):
+        return heaviest(own_words(table, shares) if by == "exclusive" else table, n)
     return best_words(table, n, word_factors(table, by, shares, lambda_))[0]
 
 
@@ -54,6 +54,17 @@ def heaviest(array: NDArray[Any], n: int) -> NDArray[np.intp]:
                 ids = np.flatnonzero(row >= np.partition(peaks, -n)[-n])
             found[topic] = ids[np.argsort(-row[ids], kind="stable")[:n]]
     return found
+
+
+def own_words(table: NDArray[Any], shares: NDArray[np.float64]) -> NDArray[Any]:
+    """Return the topics with the words of others last: a word is of the topic that has it most.
+
+    >>> own_words(np.array([[0.5, 0.5], [0.4, 0.6]]), np.array([0.5, 0.5])) > 0.1
+    array([[ True, False],
+           [False,  True]])
+    """
+    owner = (table * shares[:, np.newaxis]).argmax(axis=0)
+    return np.where(owner == np.arange(len(table))[:, np.newaxis], table, 1e-9 * table)
 
 
 def best_words(

@@ -268,8 +268,8 @@ def test_ctrl_c_while_reading_saves_nothing(cli, folder, monkeypatch):
 
 
 def test_interrupted_fit_suggests_a_command_that_runs(cli, folder, monkeypatch):
-    def fit(model, *args, fit=opelda.TopicModel.fit):
-        fit(model, *args)
+    def fit(model, *args, fit=opelda.TopicModel.fit, **more):
+        fit(model, *args, **more)
         signal.raise_signal(signal.SIGINT)
 
     (folder / "my texts.txt").write_bytes((folder / "t.txt").read_bytes())

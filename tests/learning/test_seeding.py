@@ -11,6 +11,13 @@ from opelda.engines import CPUEngine
 from opelda.learning._seeding import clusters, embedded, seed_topics
 
 
+def clustered(X, n_clusters, seed=0):
+    """The cluster of each document by its words; None if too few differ."""
+    rng = np.random.default_rng(seed)
+    found = clusters(embedded(X, rng), n_clusters, rng)
+    return None if found is None else found[0]
+
+
 def groups(n_groups, n_docs=40, n_words=12, seed=0):
     """Documents of groups that share no word, shuffled, and the groups they are of."""
     rng = np.random.default_rng(seed)
@@ -26,7 +33,7 @@ def groups(n_groups, n_docs=40, n_words=12, seed=0):
 def test_clusters_are_groups_without_common_words(seed, n_groups):
     X, group = groups(n_groups, seed=seed)
     X = sparse.csr_array(sparse.vstack([X, sparse.csr_array((3, X.shape[1]))]))
-    found = clusters(X, n_groups, np.random.default_rng(seed))
+    found = clustered(X, n_groups, seed)
     assert len(set(zip(group.tolist(), found[:-3].tolist(), strict=True))) == n_groups
     assert found[-3:].tolist() == [-1, -1, -1]  # empty documents
 
@@ -36,7 +43,7 @@ def test_documents_of_a_cluster_are_nearest_to_its_mean(seed, n_docs, n_words):
     """The clusters of arbitrary documents are a fixed point of k-means, up to rounding."""
     rng = np.random.default_rng(seed)
     X = sparse.csr_array(rng.poisson(0.4, (n_docs, n_words)).astype(float))
-    found = clusters(X, 2, np.random.default_rng(seed))
+    found = clustered(X, 2, seed)
     place = embedded(X, np.random.default_rng(seed))
     length = np.linalg.norm(place, axis=1)
     assert np.allclose(length[length > 0], 1)
@@ -55,7 +62,7 @@ def test_words_of_a_single_document_have_no_place():
     X, _ = groups(4)
     alone = sparse.csr_array(([3.0, 1.0], [0, 1], [0, 2]), shape=(1, 2))
     both = sparse.block_diag([X, alone], format="csr")
-    found = clusters(sparse.csr_array(both), 4, np.random.default_rng(0))
+    found = clustered(sparse.csr_array(both), 4)
     assert found[-1] == -1
     assert (found[:-1] >= 0).all()
 
@@ -63,9 +70,8 @@ def test_words_of_a_single_document_have_no_place():
 @given(n_distinct=st.integers(1, 6))
 def test_too_few_distinct_documents_have_no_clusters(n_distinct):
     X = sparse.csr_array(np.repeat(np.eye(n_distinct), 5, axis=0))
-    rng = np.random.default_rng(0)
-    assert sorted(set(clusters(X, n_distinct, rng).tolist())) == list(range(n_distinct))
-    assert clusters(X, n_distinct + 1, rng) is None
+    assert sorted(set(clustered(X, n_distinct).tolist())) == list(range(n_distinct))
+    assert clustered(X, n_distinct + 1) is None
 
 
 @pytest.mark.parametrize("n_topics", [50, 2000])

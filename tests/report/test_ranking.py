@@ -84,6 +84,19 @@ def test_tfidf_treats_topics_as_documents(topics, n):
         assert np.allclose(row[own], np.sort(row)[::-1][: len(own)])
 
 
+@given(TABLES, st.integers(1, 15))
+def test_exclusive_words_are_of_the_topic_that_has_them_most(topics, n):
+    found = rank_words(topics, n, by="exclusive", weights=np.ones(len(topics)))
+    listed = set()
+    for k, own in enumerate(found.tolist()):
+        first = [all(topics[k, j] >= topics[:, j]) and j not in listed for j in own]
+        n_own = sum(list(topics[:, j]).index(max(topics[:, j])) == k for j in range(len(topics.T)))
+        has = own[: min(n, n_own)]
+        assert all(first[: len(has)])  # before all others
+        assert (np.diff(topics[k, has]) <= 0).all()
+        listed |= set(has)
+
+
 def independent_words(topics, n, X):
     """From 2n words, remove the least coherent word until n remain."""
     shares = [(X[:, j] > 0).mean() for j in range(X.shape[1])]
@@ -124,7 +137,7 @@ def test_relevance_depends_on_weights():
 def test_float32_and_strided_topics_are_accepted():
     topics = np.random.default_rng(1).dirichlet(np.full(40, 0.3), 3)
     strided = np.asfortranarray(topics.astype(np.float32))
-    for by in ("probability", "relevance", "tfidf", "frex"):
+    for by in ("probability", "relevance", "exclusive", "tfidf", "frex"):
         assert np.array_equal(
             rank_words(strided, 5, by=by), rank_words(strided.astype(np.float64), 5, by=by)
         )

@@ -25,12 +25,14 @@ PRESET = "best"
 # parameters that a model keeps
 FIXED = (
     "preset", "learner", "doc_topic_prior", "topic_word_prior", "random_state", "seeds",
-    "n_sweeps", "n_runs",
+    "n_sweeps", "n_runs", "n_groups",
 )  # fmt: skip
 SEEDS_FORM = "write one line such as 'health care: health, insurance, medicaid' per topic"
 
 
-def read_corpus(sources: list[str], reading: options.NamelessReading, text: options.Text) -> Any:
+def read_corpus(
+    sources: list[str], reading: options.NamelessReading, text: options.Text, **more: Any
+) -> Any:
     """Read a collection, with a progress bar on a terminal."""
     from opelda.corpus import read
 
@@ -44,6 +46,7 @@ def read_corpus(sources: list[str], reading: options.NamelessReading, text: opti
             max_features=text.max_features,
             dedupe=text.dedupe,
             progress=progress,
+            **more,
         )
     skipped_documents(found.n_skipped, found.problems)
     return found
@@ -102,6 +105,51 @@ def read_over(
         n_unknown_tokens=sum(block.n_unknown_tokens for block in found),
         metadata=concat(kept) if kept else None,
     )
+
+
+class Embeddings:
+    """Vectors of documents, from a .npy file or a column of lists, in the order of documents."""
+
+    def __init__(self, given: str | None) -> None:
+        import numpy as np
+
+        self._given, self._next, self._file = given, 0, None
+        if given is not None and given.endswith(".npy"):
+            try:
+                self._file = np.load(given, mmap_mode="r", allow_pickle=False)
+            except (OSError, ValueError) as error:
+                raise InputError(f"{given} is not a .npy file of numbers ({error}).") from None
+        is_column = given is not None and self._file is None
+        self.reading: dict[str, Any] = {"metadata": [given]} if is_column else {}
+
+    def of(self, documents: Any) -> Any:
+        """Return the vectors of the next documents; None if none are given."""
+        import numpy as np
+
+        n_docs = documents.X.shape[0]
+        if self._file is not None:
+            self._next += n_docs
+            return self._file[self._next - n_docs : self._next]
+        if self._given is None:
+            return None
+        lists = documents.metadata[self._given]  # as texts: "0.25, -1" or "[0.25, -1]"
+        try:
+            return np.array([each.strip("[]").split(",") for each in lists], np.float32)
+        except (AttributeError, ValueError):
+            raise InputError(
+                f"column {self._given} must have a list of numbers for each document, all of the "
+                "same length.",
+                "embeddings",
+            ) from None
+
+    def end(self) -> None:
+        """Raise for vectors without documents."""
+        if self._file is not None and self._next != len(self._file):
+            raise InputError(
+                f"{self._given} has {len(self._file):,} rows, but there are {self._next:,} "
+                "documents; pass the vectors of these documents.",
+                "embeddings",
+            )
 
 
 def source_of(sources: list[str]) -> Any:
@@ -264,7 +312,7 @@ def new_learner(learning: options.Learning, n_topics: int | None = None) -> Any:
         raise InputError(
             "has no effect with {preset}; remove one of the options.", "learner", preset=preset
         )
-    for name in {"n_sweeps", "n_runs", "seeds"} & given.keys():
+    for name in {"n_sweeps", "n_runs", "n_groups", "seeds"} & given.keys():
         raise InputError(
             "has no effect with {learner}; remove one of the options.", name, learner=learner
         )

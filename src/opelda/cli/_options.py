@@ -83,6 +83,13 @@ class Accuracy(Group, panel=INFERENCE):
         return given
 
 
+EMBEDDINGS = option(
+    "--embeddings FILE|COLUMN",
+    "Vectors of the documents: a .npy file with a row each, or a column of lists.",
+    panel=READING,
+)
+
+
 class Inference(Accuracy):
     """How documents' mixtures are inferred."""
 
@@ -215,6 +222,9 @@ class CollectionLearning(Learning):
         "--sweeps N", "Final Gibbs sweeps; default: 80 with best, else 0.", min=0
     )
     n_runs: int | None = option("--runs N", "Number of runs; the most typical one is kept.", min=1)
+    n_groups: int | None = option(
+        "--groups N", "Groups of similar documents that share a prior; 0: none.", min=0
+    )
 
 
 def given_options(group: Any) -> dict[str, Any]:

@@ -68,7 +68,7 @@ class Picks:
     topics: NDArray[np.int32]
     shares: NDArray[np.float32]
     rest: NDArray[np.float32]
-    start: NDArray[np.float32]
+    start: NDArray[np.float32]  # (K,), or a row per document if their priors differ
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,8 @@ class Solution:
         picked, full = self.picked(), np.flatnonzero(picks.rest)
         if not len(full):
             return picked
-        dense = picked[full].toarray() + picks.rest[full, None] * picks.start
+        start = picks.start if picks.start.ndim == 1 else picks.start[full]
+        dense = picked[full].toarray() + picks.rest[full, None] * start
         return with_rows(picked, full, sparse.csr_array(dense))
 
     def picked(self) -> sparse.csr_array:
@@ -129,7 +130,7 @@ class Solution:
         picks = self.picks
         assert picks is not None
         parts = picks.shares, picks.topics, picks.indptr
-        shape = len(picks.rest), len(picks.start)
+        shape = len(picks.rest), picks.start.shape[-1]
         picked = sparse.csr_array(parts, shape=shape, copy=True)  # it is sorted in place
         picked.sort_indices()
         return picked
@@ -203,5 +204,32 @@ def joined(parts: list[Any]) -> Any:
     if isinstance(first, Picks):
         lengths = np.concatenate([np.diff(part.indptr) for part in parts])
         ends = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
-        fields.update(indptr=ends, start=first.start)
+        fields.update(indptr=ends, start=first.start if first.start.ndim == 1 else fields["start"])
     return type(first)(**fields)
+
+
+def interleaved(parts: list[Solution], order: NDArray[np.intp]) -> Solution:
+    """Join solutions whose priors differ; `order` has the row of each document of the parts."""
+    found, row = [], np.argsort(order)
+    for part in parts:
+        picks = part.picks
+        if picks is not None:
+            shape = len(picks.rest), len(picks.start)
+            part = replace(part, picks=replace(picks, start=np.broadcast_to(picks.start, shape)))
+        found.append(part)
+    return _rows_of(joined(found), row)  # type: ignore[no-any-return]
+
+
+def _rows_of(found: Any, rows: NDArray[np.intp]) -> Any:
+    if found is None or isinstance(found, np.ndarray):
+        return None if found is None else found[rows]
+    fields = {name: _rows_of(value, rows) for name, value in vars(found).items() if name != "picks"}
+    if isinstance(found, Solution) and found.picks is not None:
+        picks = found.picks
+        shape = len(picks.rest), picks.start.shape[-1]
+        # (rows of a CSR array keep the order of their entries)
+        some = sparse.csr_array((picks.shares, picks.topics, picks.indptr), shape=shape)[rows]
+        ends = some.indptr.astype(np.int64)
+        parts = ends, some.indices.astype(np.int32), some.data, picks.rest[rows], picks.start[rows]
+        fields["picks"] = Picks(*parts)
+    return type(found)(**fields)

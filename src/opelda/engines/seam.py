@@ -38,6 +38,7 @@ from opelda.engines._solutions import (
     Picks,
     Solution,
     Wanted,
+    interleaved,
     where_it_was,
 )
 from opelda.engines._tokens import (

@@ -20,8 +20,10 @@ from opelda.corpus._kinds import are_documents
 from opelda.engines import A_PASS
 from opelda.engines.seam import Documents, enlarged
 from opelda.errors import InputError
+from opelda.inference._groups import as_vectors
 from opelda.learning._closing_sweeps import HeldCollection, Sweeps
 from opelda.learning._curve import Sample, drawn
+from opelda.learning._grouping import find_groups, number_of_groups
 from opelda.learning._input_counts import as_corpus, counts_of, vocabulary_for
 from opelda.learning._listeners import Reporter, Run
 from opelda.learning._plan import Plan
@@ -86,6 +88,7 @@ class Learner(EditsTopics, LearnsStreams, BaseEstimator):  # type: ignore[misc] 
         vocabulary: Vocabulary | None = None,
         validation: Any = None,
         validate_every: int = 10,
+        embeddings: Any = None,
     ) -> Self:
         """Learn topics from a collection; discard topics of earlier calls.
 
@@ -101,15 +104,20 @@ class Learner(EditsTopics, LearnsStreams, BaseEstimator):  # type: ignore[misc] 
             Documents to score while learning, for callbacks.
         validate_every : int
             Updates between two scores.
+        embeddings : array (D, n), optional
+            A vector per document by any encoder (docs/short-texts.md): topics start from clusters
+            of these vectors, and documents of a cluster share a prior.
         """
         if self.n_runs == 1:
-            self._fit(X, vocabulary, validation, validate_every)
+            self._fit(X, vocabulary, validation, validate_every, embeddings)
         else:
-            self._fit_runs(X, vocabulary, validation, validate_every)
+            self._fit_runs(X, vocabulary, validation, validate_every, embeddings)
         warn_of_uncovered(self.seed_coverage_)
         return self
 
-    def _fit_runs(self, X: Any, vocabulary: Any, validation: Any, validate_every: int) -> None:
+    def _fit_runs(
+        self, X: Any, vocabulary: Any, validation: Any, validate_every: int, embeddings: Any
+    ) -> None:
         """Learn several times, and keep the most typical of the finished runs."""
         seeds = run_seeds(self._plan(listen=False).seed, self.n_runs)
         X = as_corpus(X, vocabulary, self.n_jobs)
@@ -120,7 +128,7 @@ class Learner(EditsTopics, LearnsStreams, BaseEstimator):  # type: ignore[misc] 
         try:
             for number, seed in enumerate(seeds, 1):
                 run = Run(number, len(seeds), seed)
-                self._fit(X, vocabulary, validation, validate_every, run=run)
+                self._fit(X, vocabulary, validation, validate_every, embeddings, run=run)
                 words.append(compared_words(self))
                 done.append(self._state)
         finally:
@@ -136,6 +144,7 @@ class Learner(EditsTopics, LearnsStreams, BaseEstimator):  # type: ignore[misc] 
         vocabulary: Vocabulary | None = None,
         validation: Any = None,
         validate_every: int = 10,
+        embeddings: Any = None,
         collection: Any = None,  # a `HeldCollection` or a cluster
         run: Run = Run(),  # noqa: B008  # immutable
     ) -> None:
@@ -144,6 +153,12 @@ class Learner(EditsTopics, LearnsStreams, BaseEstimator):  # type: ignore[misc] 
         with self._all_or_nothing():
             plan = self._plan()
             matrix, words = self._counted(X, vocabulary)
+            n_groups = getattr(self, "n_groups", None)
+            if embeddings is None and n_groups is None:
+                n_groups = self._settings().get("n_groups", 0)
+            n_groups = number_of_groups(n_groups, matrix, plan.n_topics, embeddings)
+            if embeddings is not None:
+                plan = replace(plan, embeddings=as_vectors(embeddings, matrix.shape[0]))
             held_out: Any = None
             if validation is not None:
                 held_out = self._validated(counts_of(validation, words), reset=False)
@@ -179,6 +194,8 @@ class Learner(EditsTopics, LearnsStreams, BaseEstimator):  # type: ignore[misc] 
         )
         with plan.listeners(self):
             self._go_through(plan, documents, collection, reporter)
+        if n_groups and state.n_updates:
+            state.groups = find_groups(self, documents, n_groups, plan.embeddings)
         if matrix.shape[1] > 1:  # words: there are pairs
             n_counted = max(LEAST_COUNTED, documents.n_docs * (n_passes + n_sweeps) // 4)
             counted = matrix if documents.n_docs <= n_counted else drawn(documents, n_counted)
@@ -220,7 +237,8 @@ class Learner(EditsTopics, LearnsStreams, BaseEstimator):  # type: ignore[misc] 
     def fit_transform(self, X: Any, y: Any = None, **options: Any) -> Any:
         """Learn topics and return the mixtures of the same documents."""
         counted = as_corpus(X, options.get("vocabulary"), self.n_jobs)
-        return with_names(super().fit_transform(counted, y, **options), X)
+        self.fit(counted, y, **options)
+        return with_names(self.transform(counted, embeddings=options.get("embeddings")), X)
 
     @learns_alone
     def partial_fit(self, X: Any, y: Any = None) -> Self:

@@ -82,6 +82,7 @@ class Plan:
     seed: int
     listeners: Listeners
     seeds: SeedTopics | None = None
+    embeddings: NDArray[np.float32] | None = None  # of the documents of `fit`
 
     def start(self, n_words: int, n_given: int = 0) -> State:
         """Draw random topics; an eta per word covers the first `n_given` words, if given."""

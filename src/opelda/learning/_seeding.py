@@ -19,7 +19,8 @@ def begin(plan: Plan, state: State, documents: Documents) -> None:
     """Start topics from documents if the schedule or seed words ask for it."""
     rest = plan.schedule.init == "documents"
     if rest or plan.seeds is not None:
-        seed_topics(state.weights, documents, state.seed, plan.pull(state), rest=rest)
+        pull, vectors = plan.pull(state), plan.embeddings
+        seed_topics(state.weights, documents, state.seed, pull, rest=rest, vectors=vectors)
 
 
 def n_clustered(n_topics: int) -> int:
@@ -34,12 +35,13 @@ def seed_topics(
     pull: Pull | None = None,
     *,
     rest: bool = True,
+    vectors: NDArray[np.float32] | None = None,
 ) -> None:
     """Add the words of documents to each topic of a random start, with the weight of the start.
 
     Seeded topics start from documents that hold their words; with `rest`, other topics start from
-    clusters of documents. More than 1,000 topics keep the random start: clustering would take
-    longer than learning.
+    clusters of documents, or of their vectors, if given. More than 1,000 topics keep the random
+    start: clustering would take longer than learning.
     """
     found: dict[int, sparse.csr_array] = {}
     if pull is not None:
@@ -51,12 +53,14 @@ def seed_topics(
             has = sparse.csr_array(documents.matrix[looked_at][:, pull.columns])
             free = looked_at[np.diff(has.indptr) == 0]
             looked_at = free if len(free) >= 2 * len(others) else looked_at
-        X = _rows(documents, looked_at)
+        X, rng = rows_of(documents, looked_at), np.random.default_rng([seed, 5])
         with threadpool_limits(1):  # many threads are slower beside other programs
-            cluster = clusters(X, len(others), np.random.default_rng([seed, 5]))
-        if cluster is not None:
+            space = embedded(X, rng) if vectors is None else directions(vectors[looked_at])
+            clustered = clusters(space, len(others), rng)
+        if clustered is not None:
+            cluster = clustered[0]
             shares = sparse.diags_array(1.0 / np.maximum(X.sum(axis=1), 1e-300)) @ X
-            sums = sparse.csr_array(_sums(cluster, len(others), shares))
+            sums = sparse.csr_array(sums_by(cluster, len(others), shares))
             found |= {topic: sums[[row]] for row, topic in enumerate(others)}
     if not found:
         return
@@ -67,7 +71,7 @@ def seed_topics(
         weights.recount()
 
 
-def _rows(documents: Documents, chosen: NDArray[np.int64]) -> sparse.csr_array:
+def rows_of(documents: Documents, chosen: NDArray[np.int64]) -> sparse.csr_array:
     """Return documents in double precision, without stored zeros."""
     rows = Documents(documents.matrix[chosen]).part()
     parts = rows.counts.astype(np.float64), rows.words, rows.indptr
@@ -92,20 +96,19 @@ def _holding(
         best = np.argsort(-score, kind="stable")[:50]
         best = best[score[best] > 0]
         if len(best):
-            rows = _rows(documents, order[best])
+            rows = rows_of(documents, order[best])
             shares = sparse.diags_array(1.0 / rows.sum(axis=1)) @ rows
             found[topic] = sparse.csr_array(shares.sum(axis=0)[None, :])
     return found
 
 
 def clusters(
-    X: sparse.csr_array, n_clusters: int, rng: np.random.Generator
-) -> NDArray[np.int64] | None:
-    """Return the cluster of each document, -1 without frequent words; None if too few differ.
+    space: NDArray[np.float32], n_clusters: int, rng: np.random.Generator
+) -> tuple[NDArray[np.int64], NDArray[np.float32]] | None:
+    """Return the cluster of each direction, -1 for 0, and the centres; None if too few differ.
 
     k-means (Lloyd 1982) starts from the best of several runs on 100 documents per cluster.
     """
-    space = embedded(X, rng)
     has_place = space.any(axis=1)
     rows = space[has_place]
     some, runs = rows[: 100 * n_clusters], []
@@ -115,8 +118,8 @@ def clusters(
             return None
         runs.append(_k_means(some, centres))
     cluster = np.full(len(space), -1)
-    cluster[has_place] = _k_means(rows, max(runs, key=lambda run: run[2])[1])[0]
-    return cluster
+    cluster[has_place], centres, _ = _k_means(rows, max(runs, key=lambda run: run[2])[1])
+    return cluster, centres
 
 
 def embedded(X: sparse.csr_array, rng: np.random.Generator) -> NDArray[np.float32]:
@@ -138,11 +141,11 @@ def embedded(X: sparse.csr_array, rng: np.random.Generator) -> NDArray[np.float3
     B = across @ Q
     squares, axes = np.linalg.eigh((B.T @ B).astype(np.float64))
     is_real = squares > 1e-5 * squares.max(initial=0.0)
-    words = _directions(B @ (axes[:, is_real] * squares[is_real] ** -0.25).astype(np.float32))
-    return _directions(A @ words)
+    words = directions(B @ (axes[:, is_real] * squares[is_real] ** -0.25).astype(np.float32))
+    return directions(A @ words)
 
 
-def _directions(rows: NDArray[np.float32]) -> NDArray[np.float32]:
+def directions(rows: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return rows of length 1, or 0."""
     length = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.where(length > 1e-6, rows / np.maximum(length, 1e-6), 0.0)
@@ -169,12 +172,12 @@ def _k_means(rows: NDArray[np.float32], centres: NDArray[np.float32]) -> Any:
     for _ in range(10):
         cosines = rows @ centres.T
         cluster = cosines.argmax(axis=1)
-        means = _directions(_sums(cluster, len(centres), rows))
+        means = directions(sums_by(cluster, len(centres), rows))
         centres = np.where(means.any(axis=1, keepdims=True), means, centres)
     return cluster, centres, float(cosines.max(axis=1).sum())
 
 
-def _sums(cluster: NDArray[np.int64], n_clusters: int, rows: Any) -> Any:
+def sums_by(cluster: NDArray[np.int64], n_clusters: int, rows: Any) -> Any:
     """Return the sum of the rows of each cluster."""
     (members,) = np.nonzero(cluster >= 0)
     cells = np.ones(len(members), np.float32), (cluster[members], members)

@@ -14,9 +14,11 @@ from numpy.typing import NDArray
 from opelda.corpus import Vocabulary
 from opelda.engines.seam import Weights
 from opelda.errors import InputError
+from opelda.inference._groups import Groups
 from opelda.learning._curve import CURVE, Curve
 from opelda.learning._part import COHERENCE, STABILITY, Part
 from opelda.learning.editing._edit import LABELS
+from opelda.learning.persistence._stored_groups import GROUPS
 from opelda.learning.streaming._watch import WATCH, Watch
 from opelda.learning.streaming._window import WINDOW, Window
 
@@ -108,6 +110,7 @@ class State:
     coherence: Annotated[NDArray[np.float64] | None, COHERENCE] = None
     stability: Annotated[NDArray[np.float64] | None, STABILITY] = None
     curve: Annotated[Curve | None, CURVE] = None
+    groups: Annotated[Groups | None, GROUPS] = None  # of documents, for the prior of mixtures
     labels: Annotated[dict[int, str], LABELS] = field(default_factory=dict)  # given by users
     # values computed from the weights, by name, with these weights and their version
     computed: dict[str, tuple[Weights, int, Any]] = field(

@@ -9,11 +9,12 @@ from sklearn.base import TransformerMixin
 from sklearn.exceptions import NotFittedError
 
 from opelda._validation import choice, flag, whole
-from opelda._word_ranking import RANKS, Rank, best_words, heaviest, word_factors
+from opelda._word_ranking import RANKS, Rank, best_words, heaviest, own_words, word_factors
 from opelda.corpus import Vocabulary
 from opelda.engines import seam
 from opelda.errors import InputError
 from opelda.inference import Inference, Method, Topics
+from opelda.inference._groups import given_vectors, infer_members
 from opelda.inference._infer import as_inference, as_method, as_prior, as_task, missed
 from opelda.learning._plan import Parameters
 from opelda.learning._state import State
@@ -120,7 +121,7 @@ class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which 
         """Words of mini-batches without a column, once per mini-batch."""
         return self.vocabulary_.n_dropped
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: Any, *, embeddings: Any = None) -> Any:
         """Infer the topic mixtures of documents, by `transform_method` and `max_loss`.
 
         A mixture depends only on the document, the topics and the seed.
@@ -129,6 +130,8 @@ class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which 
         ----------
         X : array or sparse matrix (D, V), Corpus, or documents
             As for `fit`. Texts need a model with a vocabulary; its tokenizer splits texts.
+        embeddings : array (D, n), optional
+            The documents' vectors, if `fit` got vectors. Without them, no group is known.
 
         Returns
         -------
@@ -137,19 +140,22 @@ class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which 
             ``set_output(transform="pandas")`` a frame: topic labels name its columns, and the
             corpus's names or the index of X its rows.
         """
-        documents, found, task = self._inferred(X, seam.MIXTURES, seam.FEW_TOPICS)
+        documents, found, task = self._inferred(X, seam.MIXTURES, seam.FEW_TOPICS, embeddings)
         missed(found, task.accuracy)
         theta = found.as_csr() if self.sparse_output else found.theta
         dtype = np.float64 if documents.dtype == np.float64 else np.float32
         return seam.where_it_was(theta.astype(dtype, copy=False), X)
 
-    def infer(self, X: Any) -> Inference:
-        """Infer the mixtures of `transform`, with certificates as of `opelda.inference.infer`."""
-        _, found, task = self._inferred(X, seam.EVERYTHING, seam.SPARSE)
+    def infer(self, X: Any, *, embeddings: Any = None) -> Inference:
+        """Infer the mixtures of `transform`, with certificates as of `opelda.inference.infer`.
+
+        For documents with a group, f has the group's prior.
+        """
+        _, found, task = self._inferred(X, seam.EVERYTHING, seam.SPARSE, embeddings)
         return as_inference(found, task, self.sparse_output, X)
 
     def _inferred(
-        self, X: Any, wanted: seam.Wanted, of_few: seam.Wanted
+        self, X: Any, wanted: seam.Wanted, of_few: seam.Wanted, embeddings: Any = None
     ) -> tuple[seam.Documents, seam.Solution, seam.Task]:
         """Infer; request `of_few` instead for mixtures that are sparse."""
         state = self._learned()
@@ -164,7 +170,13 @@ class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which 
             task = as_task(self._transform_method(), alpha, state.seed, self._accuracy())
             if few and task.method.knows_loss:
                 wanted = of_few
-            return documents, engine.infer(state.weights, documents, task, wanted), task
+            groups, member = state.groups, None
+            if groups is not None:
+                member = groups.members(documents.matrix, embeddings)
+            elif embeddings is not None:
+                raise given_vectors()
+            found = infer_members(engine, state.weights, documents, task, wanted, groups, member)
+            return documents, found, task
 
     def _read(self, state: State, words: NDArray[np.int32] | None = None) -> NDArray[Any]:
         """Return the topics (K, V), or their columns of some words, between two updates."""
@@ -207,7 +219,7 @@ class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which 
     ) -> float:
         state = self._state
         used = self._transform_method() if method is None else as_method(method)
-        if used.needs_every_word or matrix.nnz >= matrix.shape[1]:
+        if used.needs_every_word or state.groups or matrix.nnz >= matrix.shape[1]:
             topics, counted = Topics(self._read(state)), matrix
         else:  # read only the columns of the documents' words
             words, slots = np.unique(matrix.indices, return_inverse=True)
@@ -216,7 +228,12 @@ class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which 
             parts = (matrix.data, slots, matrix.indptr)
             counted = sparse.csr_array(parts, (matrix.shape[0], len(words)))
         found = log_predictive_probability(
-            MeasuredTopics(topics.components, given=topics, inference=(used, self._accuracy())),
+            MeasuredTopics(
+                topics.components,
+                given=topics,
+                inference=(used, self._accuracy()),
+                groups=state.groups,
+            ),
             counted,
             doc_topic_prior=as_prior(self.doc_topic_prior, state.weights.n_topics),
             method=method,
@@ -238,7 +255,7 @@ class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which 
         feature_names : sequence of str, optional
             The words of the columns. By default the words of the vocabulary, the names of the data
             frame's columns, or x0, x1, ...; see `set_feature_names`.
-        by : {"relevance", "probability", "tfidf", "frex"}
+        by : {"relevance", "probability", "exclusive", "tfidf", "frex"}
             How words are ranked; see `opelda.report.rank_words`.
         """
         n_columns = self._learned().weights.n_words
@@ -269,7 +286,8 @@ def heaviest_words(model: Any, n: int, by: Rank = "probability", at_once: int = 
     for first in range(0, n_words, size):
         words = np.arange(first, min(first + size, n_words), dtype=np.int32)
         topics = model._read(state, words)
-        if by == "probability":
+        if by in ("probability", "exclusive"):
+            topics = own_words(topics, shares) if by == "exclusive" else topics
             best = heaviest(topics, min(n, len(words)))
             scores = np.take_along_axis(topics, best, axis=1)
         else:

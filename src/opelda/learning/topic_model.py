@@ -32,6 +32,7 @@ def preset_settings(preset: str, n_docs: int | None = None, n_topics: int = 1) -
         "batch_size": min(1000, batch_size),
         "n_passes": min(2 if best else 10, max(1, round((300_000 if best else 40_000) / n_docs))),
         "n_sweeps": 80 + min(30, 600_000 // n_docs) if best else 0,
+        "n_groups": None if best else 0,
     }
     if preset == "paper":
         settings |= {"inference": OPE(n_iter=50), "batch_size": 5000, "n_passes": 1}
@@ -79,6 +80,10 @@ class TopicModel(Learner):
         Closing sweeps of collapsed Gibbs sampling in `fit` (docs/learning.md). None: 80 for "best",
         else 0. With sweeps, `partial_fit` and `fit_stream` sweep a window of the last 400,000
         documents or 4 million tokens (docs/streams.md).
+    n_groups : int or None
+        Groups of similar documents, which `fit` finds for the prior of mixtures
+        (docs/short-texts.md). None: K for "best" and at least 1,000 documents of at most 25 words
+        on average, and with embeddings; else 0.
     n_runs : int
         Runs of `fit`, each with its own seed, the first with `random_state`. `fit` keeps the most
         typical run (Rieger et al. 2020) and its `topic_stability_` (docs/howto/stable-topics.md).
@@ -136,6 +141,7 @@ class TopicModel(Learner):
     batch_size: int | None = None
     n_passes: int | None = None
     n_sweeps: int | None = None
+    n_groups: int | None = None
     n_runs: int = 1
     seeds: Mapping[str, Iterable[str | int]] | Seeds | None = None
 

@@ -17,6 +17,7 @@ from opelda.engines import Engine, get_engine
 from opelda.engines.seam import GOLDEN, MIXTURES, content_keys, mix, numbered, seeded
 from opelda.errors import InputError
 from opelda.inference import Method
+from opelda.inference._groups import infer_members
 from opelda.inference._infer import as_prior, as_task, missed
 from opelda.metrics._topics import GivenTopics, MeasuredTopics
 
@@ -174,6 +175,8 @@ def _predicted(
     resolved, (how, accuracy) = get_engine(engine, n_jobs), topics.inferred_by(method)
     alpha = as_prior(topics.prior(doc_topic_prior), topics.table.n_topics)
     handle = topics.table.on(resolved)
+    # a given alpha replaces the model's own prior, groups included
+    groups = topics.groups if doc_topic_prior is None or topics.model is None else None
     scores: list[NDArray[np.float64]] = []
     masses: list[NDArray[np.float64]] = []
     for number, pair in enumerate(splits):
@@ -189,7 +192,9 @@ def _predicted(
         scores.append(np.zeros(len(usable)))
         masses.append(np.zeros(len(usable)))
         task = as_task(how, alpha, seed(rng), accuracy)
-        found = resolved.infer(handle, resolved.documents(observed[usable]), task, MIXTURES)
+        seen = resolved.documents(observed[usable])
+        member = None if groups is None else groups.members(seen.matrix)
+        found = infer_members(resolved, handle, seen, task, MIXTURES, groups, member)
         missed(found, task.accuracy, f"of the observed parts of split {number}")
         hidden = resolved.documents(held[usable])
         scores[-1][usable] = resolved.predict(topics.weights, hidden, np.asarray(found.theta))

@@ -59,13 +59,16 @@ def rank_words(
         Each row a distribution over the words; a model's are divided by their sums.
     n_words : int
         Words per topic; all, if there are fewer.
-    by : {"relevance", "probability", "tfidf", "frex", "coherence"}
+    by : {"relevance", "probability", "exclusive", "tfidf", "frex", "coherence"}
         The ranking of words in topic t, with p(w) the probability over all topics:
 
         ``"relevance"``
             lambda log p(w|t) + (1 - lambda) log(p(w|t) / p(w)) (Sievert & Shirley, 2014).
         ``"probability"``
             p(w|t).
+        ``"exclusive"``
+            p(w|t) of the words that topic t has more often than any other topic: no word is listed
+            twice, as long as topics have enough words.
         ``"tfidf"``
             p(w|t) log(1 + 1 / (K p(w))), the topics being K documents (Grootendorst, 2022).
         ``"frex"``

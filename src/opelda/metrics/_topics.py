@@ -17,6 +17,7 @@ from opelda.engines.seam import Accuracy
 from opelda.errors import InputError
 from opelda.inference import Method, Topics
 from opelda.inference._checked_topics import as_matrix, counts_over, model_topics
+from opelda.inference._groups import Groups
 from opelda.inference._infer import as_method
 
 GivenTopics: TypeAlias = Any  # an array, `Topics`, a fitted model or `MeasuredTopics`
@@ -30,6 +31,7 @@ class MeasuredTopics:
     model: Any = None
     given: Topics | None = None  # with its engines' handles
     inference: tuple[Method, Accuracy | None] | None = None  # of a learner's `transform`
+    groups: Groups | None = None  # likewise
 
     @classmethod
     def of(cls, topics: Any, name: str = "topics", X: Any = None) -> "MeasuredTopics":
@@ -42,7 +44,8 @@ class MeasuredTopics:
         if _is_model(topics):
             known = hasattr(topics, "_transform_method")
             inference = (topics._transform_method(), topics._accuracy()) if known else None
-            return cls(model_topics(topics, name), topics, inference=inference)
+            groups = getattr(getattr(topics, "_state", None), "groups", None)
+            return cls(model_topics(topics, name), topics, None, inference, groups)
         return cls(as_matrix(topics, name))
 
     @property

@@ -37,6 +37,7 @@ def fit(
         "Model to continue, with its vocabulary.",
         autocompletion=options.complete_model,
     ),
+    embeddings: str | None = options.EMBEDDINGS,
     learning: options.CollectionLearning,
     reading: options.NamelessReading,
     text: options.Text,
@@ -54,14 +55,19 @@ def fit(
             inputs.new_learner(learning, n_components), reading.n_jobs, engine
         )
     else:
-        if n_components is not None:
-            raise InputError("-k has no effect with --continue; remove one of the options.")
+        if n_components is not None or embeddings is not None:
+            which = "-k" if n_components is not None else "--embeddings"
+            raise InputError(f"{which} has no effect with --continue; remove one of the options.")
         options.refuse(text, "the model's tokenizer is fixed")
         model = inputs.changed(inputs.load_model(resume, reading.n_jobs, engine), learning)
     begun = perf_counter()
     try:
         if resume is None:
-            documents = inputs.read_corpus(corpus, reading, text)
+            given = inputs.Embeddings(embeddings)
+            documents = inputs.read_corpus(corpus, reading, text, **given.reading)
+            vectors = given.of(documents)
+            if reading.limit is None:
+                given.end()
         else:
             documents = inputs.read_over(inputs.columns_of(model), corpus, reading)
         if not documents.X.nnz:
@@ -86,7 +92,7 @@ def fit(
         if documents.vocabulary is not None:
             known = documents.vocabulary
             name_markup(known, known.document_frequency, len(documents))
-        learn = partial(model.fit, documents)
+        learn = partial(model.fit, documents, embeddings=vectors)
     else:
         n_passes, n_sweeps = learning.n_passes or 1, 0
         note(f"continuing {resume} with {count(len(documents), 'document')}.")

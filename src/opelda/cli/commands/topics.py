@@ -15,7 +15,7 @@ from opelda.cli._outputs import TABLES, check_output, write_rows
 from opelda.cli._terminal import count, note, share
 from opelda.errors import InputError
 
-RANKS = ("relevance", "probability", "tfidf", "frex", "coherence")
+RANKS = ("relevance", "probability", "exclusive", "tfidf", "frex", "coherence")
 
 
 @command(

@@ -2,8 +2,8 @@
 
 from opelda.cli._app import command, option
 from opelda.cli._exit import StoppedError
-from opelda.cli._inputs import Blocks, columns_of, load_model, tell_missed
-from opelda.cli._options import ENGINE, MODEL, RESULTS, SOURCES, Inference, Reading
+from opelda.cli._inputs import Blocks, Embeddings, columns_of, load_model, tell_missed
+from opelda.cli._options import EMBEDDINGS, ENGINE, MODEL, RESULTS, SOURCES, Inference, Reading
 from opelda.cli._outputs import check_output
 from opelda.cli._terminal import count, note
 from opelda.errors import InputError
@@ -38,6 +38,7 @@ def transform(
         max=1.0,
         panel=RESULTS,
     ),
+    embeddings: str | None = EMBEDDINGS,
     inference: Inference,
     reading: Reading,
     engine: str | None = ENGINE,
@@ -62,7 +63,8 @@ def transform(
         check_output(output, corpus, [model, reading.column_words])
     learned = load_model(model, reading.n_jobs, engine, inference)
     learned.set_params(sparse_output=False)  # files are written block by block
-    blocks = Blocks(columns_of(learned), corpus, reading)
+    given = Embeddings(embeddings)
+    blocks = Blocks(columns_of(learned), corpus, reading, **given.reading)
     if min_weight is None and (sparse or for_people):
         # with exact methods most topics have no share at all
         is_exact = sparse and learned._transform_method().knows_loss
@@ -73,13 +75,15 @@ def transform(
     try:
         with writer(output, kind, min_weight, best) as write:
             for block in blocks:
-                found = learned.infer(block.X)
+                found = learned.infer(block.X, embeddings=given.of(block))
                 facts = facts_of(block, n_docs, found)
                 write(facts if with_loss else facts.drop("loss"), found.theta)
                 n_docs += len(facts)
                 n_missed += len(found.missed)
                 n_unknown += float(facts["unknown_tokens"].sum())
                 n_tokens += float(found.n_tokens.sum())
+            if reading.limit is None:
+                given.end()
     except KeyboardInterrupt:
         what = "" if output == "-" else f"; {output} was not written"
         raise StoppedError(f"stopped after {count(n_docs, 'document')}{what}.") from None

@@ -33,7 +33,7 @@ NUMBERS = ("population", "n_unknown_tokens")
 NOT_SAVED = ("callbacks", "engine", "n_jobs", "verbose")
 PRIORS = ("doc_topic_prior", "topic_word_prior")
 # What older files mean that lack a parameter.
-SINCE = {"preset": "paper", "sparse_output": False, "n_runs": 1}
+SINCE = {"preset": "paper", "sparse_output": False, "n_runs": 1, "n_groups": 0}
 SINCE |= dict.fromkeys(("n_sweeps", "seeds", "transform_method", "max_loss"))
 
 

@@ -1,0 +1,110 @@
+"""Groups of similar documents, which add to the prior of their members' mixtures.
+
+A short document has few words to tell its topics by; its group has many. The prior of a document in
+group g is alpha + added_g, where added_g is the mean mixture of the group times a strength.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from opelda.engines.seam import Documents, Engine, Solution, Task, Wanted, interleaved
+from opelda.errors import InputError
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Groups of documents, by words or by vectors that the user gives.
+
+    The group of a document is the largest entry of features @ axes, where the features are
+    log(1 + count) of its words, or its vector.
+    """
+
+    axes: NDArray[np.float32]  # (V or dimensions, groups)
+    added: NDArray[np.float64]  # (groups, K) to alpha
+    by_words: bool
+
+    @property
+    def strength(self) -> float:
+        """The tokens that a group counts for in the prior of each member."""
+        return float(self.added.sum(axis=1).mean())
+
+    def members(self, X: sparse.csr_array, embeddings: Any = None) -> NDArray[np.int64] | None:
+        """Return the group of each document, -1 for none; None if the vectors are not given.
+
+        Sums are made document by document, so that no document affects the group of another.
+        """
+        if self.by_words:
+            if embeddings is not None:
+                raise given_vectors()
+            known = X[:, : len(self.axes)]  # a growing vocabulary has had more words since
+            logs = np.log1p(known.data.astype(np.float64))
+            features: Any = sparse.csr_array((logs, known.indices, known.indptr), shape=known.shape)
+        elif embeddings is None:
+            return None
+        else:
+            features = as_vectors(embeddings, X.shape[0], len(self.axes))
+        found, axes = np.empty(X.shape[0], np.int64), self.axes.astype(np.float64)
+        for first in range(0, len(found), 4096):
+            scores = sparse.csr_array(features[first : first + 4096]) @ axes
+            best = np.where(scores.any(axis=1), scores.argmax(axis=1), -1)
+            found[first : first + 4096] = best
+        return found
+
+
+def given_vectors() -> InputError:
+    """Return the error for vectors that a model cannot use."""
+    return InputError(
+        "has no effect, because the model was fitted without; remove it, or fit with embeddings.",
+        "embeddings",
+    )
+
+
+def as_vectors(given: Any, n_docs: int, n_dimensions: int | None = None) -> NDArray[np.float32]:
+    """Return the vectors of documents, checked."""
+    vectors = np.asarray(given)
+    if vectors.dtype.kind not in "fiu" or vectors.ndim != 2 or len(vectors) != n_docs:
+        raise InputError(
+            f"must be numbers with a row for each of the {n_docs} documents, got "
+            f"{vectors.dtype} of shape {vectors.shape}.",
+            "embeddings",
+        )
+    vectors = vectors.astype(np.float32, copy=False)
+    if not np.isfinite(vectors).all():
+        bad = int(np.argmin(np.isfinite(vectors).all(axis=1)))
+        raise InputError(f"has NaN or infinite values in row {bad}.", "embeddings")
+    if n_dimensions not in (None, vectors.shape[1]):
+        raise InputError(
+            f"must have {n_dimensions} columns, as in fit, got {vectors.shape[1]}; use the same "
+            "encoder.",
+            "embeddings",
+        )
+    return vectors
+
+
+def infer_members(
+    engine: Engine,
+    topics: Any,
+    documents: Documents,
+    task: Task,
+    wanted: Wanted,
+    groups: Groups | None,
+    member: NDArray[np.int64] | None,
+) -> Solution:
+    """Infer mixtures, each with the prior of its document's group."""
+    if groups is None or member is None or not (member >= 0).any():
+        return engine.infer(topics, documents, task, wanted)
+    order = np.argsort(member, kind="stable")
+    numbers, first = np.unique(member[order], return_index=True)
+    alphas = [task.alpha if g < 0 else task.alpha + groups.added[g] for g in numbers.tolist()]
+    tasks = [replace(task, alpha=alpha) for alpha in alphas]
+    if len(tasks) == 1:
+        return engine.infer(topics, documents, tasks[0], wanted)
+    parts = [
+        engine.infer(topics, engine.documents(documents.matrix[rows]), own, wanted)
+        for rows, own in zip(np.split(order, first[1:]), tasks, strict=True)
+    ]
+    return interleaved(parts, order)
