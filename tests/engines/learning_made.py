@@ -32,6 +32,7 @@ RULES = {
     "scvb0": SCVB0(),
     "streaming": Streaming(),
     "streaming, start kept": Streaming(keep_start=True),
+    "streaming, prior kept": Streaming(keep_prior=True),
 }
 every_method = pytest.mark.parametrize("method", METHODS, ids=repr)
 some_methods = pytest.mark.parametrize("method", [METHODS[0], *METHODS[2:5]], ids=repr)

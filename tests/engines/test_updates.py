@@ -58,6 +58,8 @@ def expected(lam, eta, X, beta, theta, rule, step):
             return eta + equations.scvb0(n, beta, X, theta, step.rho, step.population)
         return equations.online(lam, beta, X, theta, eta, step.rho, step.population)
     before = np.broadcast_to(eta, lam.shape) if first and not rule.keep_start else lam
+    if rule.keep_prior and not first:
+        before = lam + eta
     return equations.streaming(before, beta, X, theta)
 
 

@@ -47,7 +47,9 @@ def agreement(topics, theme):
 
 
 @pytest.mark.parametrize("method", ["em", "vb", "exact", "ope", "cvb0", "cgs"])
-@pytest.mark.parametrize("engine", ["cpu", "reference"])
+@pytest.mark.parametrize(
+    "engine", ["cpu", "reference", pytest.param("cuda", marks=pytest.mark.cuda)]
+)
 def test_a_mixture_has_the_prior_of_its_group(fitted, method, engine):
     """Group by group, `infer` with alpha + added gives the same mixtures and certificates."""
     model, X, _ = fitted

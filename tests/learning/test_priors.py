@@ -170,6 +170,7 @@ BAD = [
             *(SCVB0(population=value) for value in (0, -1, "x", np.nan, np.inf)),
             *(Streaming(init=value) for value in ("x", 3, ["random"])),
             *(Streaming(keep_start=value) for value in ("x", 1, None)),
+            Streaming(keep_prior=1),
             *(SGRLD(n_draws=value) for value in (0, 1.5)),
         ],
     ),

@@ -26,7 +26,7 @@ from opelda.learning._seeding import (
 MOST_TOKENS, LEAST_DOCS = 25, 1000
 LOOKED_AT = 20_000  # documents
 MOST_GROUPS = 1000
-STRENGTH = 5.0  # tokens that a group counts for in a document
+STRENGTH = 0.75  # of a group, in mean document lengths
 
 
 def number_of_groups(
@@ -68,13 +68,14 @@ def find_groups(
     assert member is not None  # with vectors, every document has a place
     some, alpha = engine.documents(X), as_prior(model.doc_topic_prior, n_topics)
     task, shares = as_task(model._transform_method(), alpha, state.seed, None), groups.added
-    for strength in (0.0, STRENGTH):
+    full = STRENGTH * float(X.sum()) / max(X.shape[0], 1)
+    for strength in (0.0, full):
         known = replace(groups, added=strength * shares)
         solution = infer_members(engine, state.weights, some, task, MIXTURES, known, member)
         theta = sums_by(member, n_groups, np.asarray(solution.theta, np.float64))
         n_members = np.bincount(member[member >= 0], minlength=n_groups)[:, np.newaxis]
         shares = (theta + alpha / alpha.sum()) / (n_members + 1)
-    return replace(groups, added=STRENGTH * shares)
+    return replace(groups, added=full * shares)
 
 
 def word_vectors(X: sparse.csr_array, rng: np.random.Generator) -> NDArray[np.float32]:

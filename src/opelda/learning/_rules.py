@@ -147,6 +147,9 @@ class Streaming:
     ----------
     keep_start : bool
         Keep the random start in lambda, as the paper writes it. For comparison only.
+    keep_prior : bool
+        Keep prior knowledge in streams (KPS, Anh et al. 2017): add eta in every update, so that
+        documents do not outweigh it.
     init
         See `ML`.
 
@@ -157,6 +160,7 @@ class Streaming:
     """
 
     keep_start: bool = False
+    keep_prior: bool = False
     init: Start | None = None
     divide = True
     decays = False
@@ -166,6 +170,8 @@ class Streaming:
         if step.number == 1 and not self.keep_start:
             weights.clear()
             weights.prior_weight = 1.0
+        elif self.keep_prior:
+            weights.prior_weight += 1.0
         return np.full(weights.n_topics, 1.0 / weights.scale)
 
     def newcomer(self, weights: Weights) -> NDArray[np.float64]:
@@ -293,6 +299,7 @@ CHECKS: dict[str, Callable[[str, Any], object]] = {
     "population": lambda name, value: number(name, value, 1.0, 1e15),
     "init": lambda name, value: choice(name, value, ("random", "documents")),
     "keep_start": flag,
+    "keep_prior": flag,
     "n_draws": whole,
 }
 

@@ -13,7 +13,7 @@ from opelda.engines.seam import HostWeights
 from opelda.errors import InputError
 from opelda.inference import METHODS, Method, PerToken
 from opelda.learning._part import Arrays, Header
-from opelda.learning._rules import RULES
+from opelda.learning._rules import RULES, Streaming
 from opelda.learning._seeds import SEED_STRENGTH, Seeds, checked_seeds
 from opelda.learning._state import PARTS, State
 from opelda.learning.persistence._stored_model import (
@@ -260,6 +260,8 @@ def _object(stored: StoredModel, value: Header, kind: str, classes: dict[str, An
     # OPE's coins were its picks once
     renamed = {"coins" if name == "picks" else name: each for name, each in parameters.items()}
     values = as_today(renamed, ())
+    if cls is Streaming:
+        values = {"keep_prior": False} | values
     if values.keys() != vars(cls()).keys():
         raise ValueError(f"its parameters of the {kind} do not match {cls.__name__}")
     return cls(**{name: _as_given(stored, name, part) for name, part in values.items()})

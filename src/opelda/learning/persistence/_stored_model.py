@@ -170,7 +170,7 @@ class StoredModel:
             if len(prior) != words or not ((prior > 0) & (prior <= 1e6)).all():
                 raise ValueError("its prior holds values out of range")
             of_prior = prior.sum(axis=0, dtype=float)
-        scale, prior_weight = self.number("scale", 1.0, 1e-6), self.number("prior_weight", 1.0)
+        scale, prior_weight = self.number("scale", 1.0, 1e-6), self.number("prior_weight", 1e12)
         sums = self.array("sums", np.float64, 1)
         if len(sums) != n_topics or not np.isfinite(sums).all():
             raise ValueError("its sums have the wrong length")
