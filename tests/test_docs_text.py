@@ -20,6 +20,7 @@ ROOT = Path(__file__).parent.parent
 FIRST = ("README.md", "docs/tutorial.md")
 PAGES = (
     "docs/text.md",
+    "docs/short-texts.md",
     "docs/streams.md",
     *sorted(
         str(page.relative_to(ROOT))

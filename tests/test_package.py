@@ -47,6 +47,7 @@ def test_exported_names():
 PUBLIC = {
     "opelda.corpus": [
         "ABSTRACTS",
+        "Biterms",
         "Corpus",
         "NOTHING",
         "Tokenizer",

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from opelda.corpus._biterms import Biterms
     from opelda.corpus._corpus import Corpus
     from opelda.corpus._corpus import DocumentStream as DocumentStream
     from opelda.corpus._corpus import MiniBatch as MiniBatch
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 # imported on first use: reading needs polars, a learner's own counts do not
 _LAZY = {
+    "_biterms": ("Biterms",),
     "_corpus": ("Corpus", "DocumentStream", "MiniBatch"),
     "_replay": ("NOTHING",),
     "_read": ("near_duplicates", "read"),
@@ -52,6 +54,7 @@ JSON Lines with the keys id, date, category (ten of them), title and text, in ra
 __all__ = [
     "ABSTRACTS",
     "NOTHING",
+    "Biterms",
     "Corpus",
     "Tokenizer",
     "Vocabulary",

@@ -1,7 +1,7 @@
 """Groups of similar documents, which add to the prior of their members' mixtures.
 
-A short document has few words to tell its topics by; its group has many. The prior of a document in
-group g is alpha + added_g, where added_g is the mean mixture of the group times a strength.
+A short document has few words, its group has many. The prior of a document in group g is
+alpha + added_g, where added_g is the mean mixture of the group times a strength.
 """
 
 from dataclasses import dataclass, replace
@@ -19,8 +19,8 @@ from opelda.errors import InputError
 class Groups:
     """Groups of documents, by words or by vectors that the user gives.
 
-    The group of a document is the largest entry of features @ axes, where the features are
-    log(1 + count) of its words, or its vector.
+    The group of a document is the column with the largest score, features @ axes. Features are
+    log(1 + count) per word, or the vector.
     """
 
     axes: NDArray[np.float32]  # (V or dimensions, groups)
@@ -33,9 +33,9 @@ class Groups:
         return float(self.added.sum(axis=1).mean())
 
     def members(self, X: sparse.csr_array, embeddings: Any = None) -> NDArray[np.int64] | None:
-        """Return the group of each document, -1 for none; None if the vectors are not given.
+        """Return the group of each document, -1 for none; None without required vectors.
 
-        Sums are made document by document, so that no document affects the group of another.
+        Scores are summed per document, so documents do not affect each other's groups.
         """
         if self.by_words:
             if embeddings is not None:
@@ -94,7 +94,7 @@ def infer_members(
     groups: Groups | None,
     member: NDArray[np.int64] | None,
 ) -> Solution:
-    """Infer mixtures, each with the prior of its document's group."""
+    """Infer mixtures with the prior of each document's group."""
     if groups is None or member is None or not (member >= 0).any():
         return engine.infer(topics, documents, task, wanted)
     order = np.argsort(member, kind="stable")
