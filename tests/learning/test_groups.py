@@ -13,7 +13,7 @@ import opelda
 from opelda import OnlineOPE, TopicModel
 from opelda.errors import InputError
 from opelda.inference import infer
-from opelda.learning._grouping import word_vectors
+from opelda.learning._space import word_vectors
 from opelda.metrics import log_predictive_probability
 
 K = 4

@@ -8,7 +8,8 @@ from scipy import sparse
 
 from opelda import TopicModel
 from opelda.engines import CPUEngine
-from opelda.learning._seeding import clusters, embedded, seed_topics
+from opelda.learning._seeding import seed_topics
+from opelda.learning._space import clusters, embedded
 
 
 def clustered(X, n_clusters, seed=0):

@@ -23,13 +23,14 @@ from opelda.errors import InputError
 from opelda.inference._groups import as_vectors
 from opelda.learning._closing_sweeps import HeldCollection, Sweeps
 from opelda.learning._curve import Sample, drawn
-from opelda.learning._grouping import find_groups, number_of_groups
+from opelda.learning._grouping import are_short, find_groups, number_of_groups, own_space
 from opelda.learning._input_counts import as_corpus, counts_of, vocabulary_for
 from opelda.learning._listeners import Reporter, Run
 from opelda.learning._plan import Plan
 from opelda.learning._representation import with_names
 from opelda.learning._seeding import begin
 from opelda.learning._seeds import warn_of_uncovered
+from opelda.learning._space import Space
 from opelda.learning._state import State, check_words_rest, learns_alone, learns_elsewhere
 from opelda.learning._transform import heaviest_words
 from opelda.learning.editing._editor import EditsTopics
@@ -153,12 +154,6 @@ class Learner(EditsTopics, LearnsStreams, BaseEstimator):  # type: ignore[misc] 
         with self._all_or_nothing():
             plan = self._plan()
             matrix, words = self._counted(X, vocabulary)
-            n_groups = getattr(self, "n_groups", None)
-            if embeddings is None and n_groups is None:
-                n_groups = self._settings().get("n_groups", 0)
-            n_groups = number_of_groups(n_groups, matrix, plan.n_topics, embeddings)
-            if embeddings is not None:
-                plan = replace(plan, embeddings=as_vectors(embeddings, matrix.shape[0]))
             held_out: Any = None
             if validation is not None:
                 held_out = self._validated(counts_of(validation, words), reset=False)
@@ -177,6 +172,9 @@ class Learner(EditsTopics, LearnsStreams, BaseEstimator):  # type: ignore[misc] 
             plan = replace(plan, schedule=schedule, engine=engine, seed=seed)
             plan = self._with_seeds(plan, words, matrix)
             documents = engine.documents(matrix)
+            n_groups, space = self._grouped(plan, documents, embeddings)
+            is_start = embeddings is not None or (space is not None and are_short(matrix))
+            plan = replace(plan, space=space if is_start else None)
             n_docs = (documents if collection is None else collection).n_docs
             self._state = state = self._begun(plan, documents, words)
             state.population = n_docs
@@ -194,12 +192,24 @@ class Learner(EditsTopics, LearnsStreams, BaseEstimator):  # type: ignore[misc] 
         )
         with plan.listeners(self):
             self._go_through(plan, documents, collection, reporter)
-        if n_groups and state.n_updates:
-            state.groups = find_groups(self, documents, n_groups, plan.embeddings)
+        if n_groups and space is not None and state.n_updates:
+            state.groups = find_groups(self, documents, n_groups, space)
         if matrix.shape[1] > 1:  # words: there are pairs
             n_counted = max(LEAST_COUNTED, documents.n_docs * (n_passes + n_sweeps) // 4)
             counted = matrix if documents.n_docs <= n_counted else drawn(documents, n_counted)
             state.coherence = coherence(heaviest_words(self, min(10, matrix.shape[1])), counted)
+
+    def _grouped(
+        self, plan: Plan, documents: Documents, embeddings: Any
+    ) -> tuple[int, Space | None]:
+        """Return the number of groups, and the space in which documents are similar."""
+        given, preset = getattr(self, "n_groups", None), getattr(self, "preset", None)
+        short = preset == "best" and are_short(documents.matrix)
+        has_vectors = embeddings is not None
+        n_groups = number_of_groups(given, plan.n_topics, useful=short, embeddings=has_vectors)
+        if has_vectors:
+            return n_groups, Space(documents=as_vectors(embeddings, documents.n_docs))
+        return n_groups, own_space(documents, plan.seed) if n_groups or short else None
 
     def _begun(self, plan: Plan, documents: Documents, words: Vocabulary | None) -> State:
         state = plan.start(documents.n_words)

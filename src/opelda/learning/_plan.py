@@ -16,6 +16,7 @@ from opelda.inference.exact import accuracy_of
 from opelda.learning._listeners import Listeners
 from opelda.learning._rules import CHECKS, Sampler
 from opelda.learning._seeds import Pull, SeedTopics
+from opelda.learning._space import Space
 from opelda.learning._state import State
 
 FIRST_WORD_PRIOR = 0.05  # eta before closing sweeps that learn it
@@ -82,7 +83,7 @@ class Plan:
     seed: int
     listeners: Listeners
     seeds: SeedTopics | None = None
-    embeddings: NDArray[np.float32] | None = None  # of the documents of `fit`
+    space: Space | None = None  # whose clusters topics start from; None: of the documents' words
 
     def start(self, n_words: int, n_given: int = 0) -> State:
         """Draw random topics; an eta per word covers the first `n_given` words, if given."""

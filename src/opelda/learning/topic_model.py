@@ -32,7 +32,6 @@ def preset_settings(preset: str, n_docs: int | None = None, n_topics: int = 1) -
         "batch_size": min(1000, batch_size),
         "n_passes": min(2 if best else 10, max(1, round((300_000 if best else 40_000) / n_docs))),
         "n_sweeps": 80 + min(30, 600_000 // n_docs) if best else 0,
-        "n_groups": None if best else 0,
     }
     if preset == "paper":
         settings |= {"inference": OPE(n_iter=50), "batch_size": 5000, "n_passes": 1}
