@@ -8,12 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
+from threadpoolctl import threadpool_limits
 
 import opelda
 from opelda import OnlineOPE, TopicModel
+from opelda.engines import CPUEngine
 from opelda.errors import InputError
 from opelda.inference import infer
-from opelda.learning._space import word_vectors
+from opelda.learning._grouping import own_space
+from opelda.learning._seeding import seed_topics
+from opelda.learning._space import clusters, word_vectors
 from opelda.metrics import log_predictive_probability
 
 K = 4
@@ -94,6 +98,38 @@ def test_groups_help_to_tell_the_themes_of_short_documents(fitted):
     without = TopicModel(K, n_groups=0, random_state=0).fit(X)
     assert np.array_equal(without.components_, model.components_)  # topics are the same
     assert with_groups > agreement(without.transform(X).argmax(axis=1), theme)
+
+
+@pytest.mark.parametrize("length", [4, 40])
+def test_topics_do_not_depend_on_groups(length):
+    """Short texts start from clusters of their own vectors for any number of groups."""
+    X, _ = themes(length=length)
+    few = {"n_sweeps": 2, "n_passes": 1, "random_state": 0}
+    fits = [TopicModel(K, n_groups=n, **few).fit(X).components_ for n in (0, 3, 9)]
+    assert all(np.array_equal(fits[0], topics) for topics in fits[1:])
+    given = TopicModel(K, **few).fit(X, embeddings=np.random.default_rng(0).random((1200, 5)))
+    assert not np.array_equal(fits[0], given.components_)
+
+
+def test_short_texts_start_from_clusters_of_their_own_vectors():
+    """The mean word shares of each cluster are the words that the start adds."""
+    X, _ = themes()
+    documents = CPUEngine(1).documents(X)
+    space = own_space(documents, seed=3)
+    chosen = documents.order(3, 0, 5000)
+    with threadpool_limits(1):
+        places = space.places(X[chosen], chosen)
+        cluster, _ = clusters(places, K, np.random.default_rng([3, 5]))
+    logs = np.log1p(X[chosen].toarray()) @ space.words
+    length = np.linalg.norm(logs, axis=1, keepdims=True)
+    np.testing.assert_allclose(places, logs / length, atol=1e-5)
+    store = CPUEngine(1).random_weights(X.shape[1], K, 0.1, 3)
+    before = store.rows[:, :K].copy()
+    seed_topics(store, documents, 3, space=space)
+    shares = X[chosen].toarray() / X[chosen].sum(axis=1)[:, None]
+    wanted = np.array([shares[cluster == k].sum(axis=0) for k in range(K)])
+    wanted *= X.shape[1] / wanted.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(store.rows[:, :K] - before, wanted.T, rtol=1e-3, atol=1e-4)
 
 
 def test_threads_and_copies_do_not_change_groups(fitted):
