@@ -90,7 +90,8 @@ def test_exclusive_words_are_of_the_topic_that_has_them_most(topics, n):
     listed = set()
     for k, own in enumerate(found.tolist()):
         first = [all(topics[k, j] >= topics[:, j]) and j not in listed for j in own]
-        n_own = sum(list(topics[:, j]).index(max(topics[:, j])) == k for j in range(len(topics.T)))
+        owner = topics.argmax(axis=0)  # of equals the first
+        n_own = ((owner == k) & (topics[k] > 0)).sum()
         has = own[: min(n, n_own)]
         assert all(first[: len(has)])  # before all others
         assert (np.diff(topics[k, has]) <= 0).all()
