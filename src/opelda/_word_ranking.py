@@ -57,14 +57,16 @@ def heaviest(array: NDArray[Any], n: int) -> NDArray[np.intp]:
 
 
 def own_words(table: NDArray[Any], shares: NDArray[np.float64]) -> NDArray[Any]:
-    """Return the topics with the words of others last: a word is of the topic that has it most.
+    """Return scores by which a topic's own words, those that it has most, precede all others.
 
-    >>> own_words(np.array([[0.5, 0.5], [0.4, 0.6]]), np.array([0.5, 0.5])) > 0.1
-    array([[ True, False],
-           [False,  True]])
+    >>> own_words(np.array([[0.5, 0.5], [0.25, 0.75]]), np.array([0.5, 0.5]))
+    array([[ 0.5 , -2.  ],
+           [-4.  ,  0.75]])
     """
     owner = (table * shares[:, np.newaxis]).argmax(axis=0)
-    return np.where(owner == np.arange(len(table))[:, np.newaxis], table, 1e-9 * table)
+    return np.where(
+        owner == np.arange(len(table))[:, np.newaxis], table, -1.0 / np.maximum(table, SMALLEST)
+    )
 
 
 def best_words(
