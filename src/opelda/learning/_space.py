@@ -10,7 +10,7 @@ from scipy import sparse
 from opelda.engines.seam import Documents
 
 N_DIMENSIONS = 100  # of spaces made from the documents
-MOST_PAIRS = 100_000_000  # of words that are counted for vectors of words
+MOST_PAIRS = 50_000_000  # of words that are counted for vectors of words
 
 
 @dataclass(frozen=True)
