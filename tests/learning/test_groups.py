@@ -57,16 +57,18 @@ def agreement(topics, theme):
 def test_a_mixture_has_the_prior_of_its_group(fitted, method, engine):
     """Group by group, `infer` with alpha + added gives the same mixtures and certificates."""
     model, X, _ = fitted
-    groups, X = model._state.groups, X[:60]
+    empty = sparse.csr_array((1, X.shape[1]))
+    groups, X = model._state.groups, sparse.csr_array(sparse.vstack([X[:60], empty, empty]))
     logs = X.copy()
     logs.data = np.log1p(logs.data)
     member = np.asarray((logs @ groups.axes).argmax(axis=1))
+    member[60:] = -1
     assert len(np.unique(member)) > 1
     own = model.__sklearn_clone__().set_params(transform_method=method, engine=engine)
     own._state, own.n_features_in_ = model._state, model.n_features_in_
     found = own.infer(X)
     for row, group in enumerate(member.tolist()):
-        alpha = 1.0 / K + groups.added[group]
+        alpha = 1.0 / K + (groups.added[group] if group >= 0 else 0.0)
         how = {"method": method, "doc_topic_prior": alpha, "engine": engine}
         alone = infer(X[[row]], model.components_, random_state=model._state.seed, **how)
         np.testing.assert_allclose(found.theta[row], alone.theta[0], atol=2e-3)
