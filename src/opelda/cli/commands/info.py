@@ -97,6 +97,14 @@ def _about_model(thing: str) -> dict[str, Any]:
         else:
             coherence = stored.value("coherence", COHERENCE)
             facts = inputs.topic_facts(coherence, stored.value("stability", STABILITY), {})
+        if "groups" in stored.header:
+            added = stored.array("groups.added", float, 2)
+            by_words = stored.json("groups").get("by_words")
+            facts["groups"] = {
+                "number": len(added),
+                "of": "words" if by_words else "embeddings",
+                "strength": float(added.sum(axis=1).mean()),
+            }
         return {
             "model": str(stored.path),
             "size": stored.path.stat().st_size,
