@@ -22,7 +22,7 @@ import numpy as np
 
 from . import corpora, scores, systems
 
-OUT = Path(__file__).parents[1] / "results" / "short.jsonl"
+OUT = Path("build/published.jsonl")
 # Grootendorst, "BERTopic" (2022), Table 1: the mean of K = 10, 20, ..., 50 and three runs
 PUBLISHED = {
     "bbc": {

@@ -102,11 +102,12 @@ def test_groups_help_to_tell_the_themes_of_short_documents(fitted):
     assert with_groups > agreement(without.transform(X).argmax(axis=1), theme)
 
 
+@pytest.mark.parametrize("preset", ["best", "fast"])
 @pytest.mark.parametrize("length", [4, 40])
-def test_topics_do_not_depend_on_groups(length):
+def test_topics_do_not_depend_on_groups(length, preset):
     """Short texts start from clusters of their own vectors for any number of groups."""
     X, _ = themes(length=length)
-    few = {"n_sweeps": 2, "n_passes": 1, "random_state": 0}
+    few = {"preset": preset, "n_sweeps": 2, "n_passes": 1, "random_state": 0}
     fits = [TopicModel(K, n_groups=n, **few).fit(X).components_ for n in (0, 3, 9)]
     assert all(np.array_equal(fits[0], topics) for topics in fits[1:])
     given = TopicModel(K, **few).fit(X, embeddings=np.random.default_rng(0).random((1200, 5)))

@@ -216,7 +216,7 @@ class CollectionLearning(Learning):
     """How topics of a whole collection are learned."""
 
     n_passes: int | None = option(
-        "--passes N", "Passes; default: until 400,000 documents, fast: 100,000.", min=1
+        "--passes N", "Passes; default: 1 or 2, fast: up to 10 for few documents.", min=1
     )
     n_sweeps: int | None = option(
         "--sweeps N", "Final Gibbs sweeps; default: 80 with best, else 0.", min=0

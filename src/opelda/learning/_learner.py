@@ -172,9 +172,8 @@ class Learner(EditsTopics, LearnsStreams, BaseEstimator):  # type: ignore[misc] 
             plan = replace(plan, schedule=schedule, engine=engine, seed=seed)
             plan = self._with_seeds(plan, words, matrix)
             documents = engine.documents(matrix)
-            n_groups, space = self._grouped(plan, documents, embeddings)
-            is_start = embeddings is not None or (space is not None and are_short(matrix))
-            plan = replace(plan, space=space if is_start else None)
+            n_groups, space, starts = self._grouped(plan, documents, embeddings)
+            plan = replace(plan, space=space if starts else None)
             n_docs = (documents if collection is None else collection).n_docs
             self._state = state = self._begun(plan, documents, words)
             state.population = n_docs
@@ -201,15 +200,18 @@ class Learner(EditsTopics, LearnsStreams, BaseEstimator):  # type: ignore[misc] 
 
     def _grouped(
         self, plan: Plan, documents: Documents, embeddings: Any
-    ) -> tuple[int, Space | None]:
-        """Return the number of groups, and the space in which documents are similar."""
+    ) -> tuple[int, Space | None, bool]:
+        """Return the number of groups, the documents' space, and whether topics start from it.
+
+        The start must not depend on the number of groups: groups change no topics.
+        """
         given, preset = getattr(self, "n_groups", None), getattr(self, "preset", None)
         short = preset == "best" and are_short(documents.matrix)
         has_vectors = embeddings is not None
         n_groups = number_of_groups(given, plan.n_topics, useful=short, embeddings=has_vectors)
         if has_vectors:
-            return n_groups, Space(documents=as_vectors(embeddings, documents.n_docs))
-        return n_groups, own_space(documents, plan.seed) if n_groups or short else None
+            return n_groups, Space(documents=as_vectors(embeddings, documents.n_docs)), True
+        return n_groups, own_space(documents, plan.seed) if n_groups or short else None, short
 
     def _begun(self, plan: Plan, documents: Documents, words: Vocabulary | None) -> State:
         state = plan.start(documents.n_words)

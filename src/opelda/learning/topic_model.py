@@ -73,12 +73,12 @@ class TopicModel(Learner):
         S, documents per update. None: 1000, fewer for collections below 200,000 documents ("fast":
         20,000); "paper": 5000.
     n_passes : int or None
-        Passes of `fit` over the collection, each in its own order. None: at most 20, for 400,000
-        views of documents ("fast": 100,000); "paper": 1.
+        Passes of `fit` over the collection, each in its own order. None: 2, or 1 above 200,000
+        documents; "fast": at most 10, for 40,000 views of documents; "paper": 1.
     n_sweeps : int or None
-        Closing sweeps of collapsed Gibbs sampling in `fit` (docs/learning.md). None: 80 for "best",
-        else 0. With sweeps, `partial_fit` and `fit_stream` sweep a window of the last 400,000
-        documents or 4 million tokens (docs/streams.md).
+        Closing sweeps of collapsed Gibbs sampling in `fit` (docs/learning.md). None: 80 to 110 for
+        "best", else 0. With sweeps, `partial_fit` and `fit_stream` sweep a window of the last
+        400,000 documents or 4 million tokens (docs/streams.md).
     n_groups : int or None
         Groups of similar documents, which `fit` finds for the prior of mixtures
         (docs/short-texts.md). None: K for "best" and at least 1,000 documents of at most 25 words
