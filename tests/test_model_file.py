@@ -18,7 +18,7 @@ from opelda import MLOPE, OnlineOPE, StreamingOPE, TopicModel, _store
 from opelda.corpus import Tokenizer, Vocabulary, generate, generate_stream
 from opelda.errors import InputError, ModelFileError
 from opelda.inference import METHODS, OPE, VB, Exact, Method, PerToken
-from opelda.learning import LEARNERS, SCVB0, Online, Seeds, Streaming
+from opelda.learning import LEARNERS, SCVB0, TPS, Online, Seeds, Streaming
 from opelda.learning.persistence._model_arrays import as_parts
 from opelda.learning.persistence._stored_model import StoredModel, checksum
 from opelda.report import topic_table, topic_weights
@@ -70,6 +70,7 @@ KINDS = {
     "transform name": made(StreamingOPE, transform_method="same"),
     "start kept": made(StreamingOPE, keep_start=True),
     "prior kept": made(TopicModel, learning=Streaming(keep_prior=True), preset="paper"),
+    "vectors": made(TopicModel, learning=TPS(vectors=np.eye(12, 5)), preset="paper"),
     "population": made(population=1e6, topic_word_prior=0.5, doc_topic_prior=1, verbose=0),
     "unseeded": made(random_state=None),
     **{

@@ -94,6 +94,8 @@ PUBLIC = {
         "SGRLD",
         "Seeds",
         "Streaming",
+        "TPS",
+        "word_vectors",
     ],
     "opelda.metrics": [
         "coherence",

@@ -32,7 +32,7 @@ def test_a_file_and_a_column_are_as_in_python(cli, folder):
         assert fitted.code == 0, fitted.err
         assert np.array_equal(opelda.load(folder / "m").components_, model.components_)
         groups = json.loads(cli("info", "m", "--json").out)["groups"]
-        assert (groups["number"], groups["of"]) == (3, "embeddings")
+        assert (groups["number"], groups["of"]) == (3, "words and embeddings")
         assert groups["strength"] == pytest.approx(model._state.groups.strength)
         done = cli("transform", "m", corpus, "--dense", *more)
         assert done.code == 0, done.err

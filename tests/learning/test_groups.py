@@ -1,7 +1,6 @@
 """Groups of similar documents, whose mean mixtures add to the prior of their members."""
 
 from copy import deepcopy
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,9 +14,9 @@ from opelda import OnlineOPE, TopicModel
 from opelda.engines import CPUEngine
 from opelda.errors import InputError
 from opelda.inference import infer
-from opelda.learning._grouping import own_space
 from opelda.learning._seeding import seed_topics
-from opelda.learning._space import clusters, word_vectors
+from opelda.learning._space import _attraction as word_vectors
+from opelda.learning._space import clusters, own_space
 from opelda.metrics import log_predictive_probability
 
 K = 4
@@ -201,12 +200,24 @@ def test_too_few_distinct_documents_have_no_groups():
 def test_vectors_tell_documents_apart_that_have_the_same_words(with_vectors):
     model, X, E, theme = with_vectors
     assert agreement(model.transform(X, embeddings=E).argmax(axis=1), theme) > 0.95
-    # without vectors no group is known, and the prior is alpha
-    alone = TopicModel(K, n_groups=0, random_state=0)
-    alone._state, alone.n_features_in_ = replace(model._state, groups=None), model.n_features_in_
-    assert np.array_equal(model.transform(X), alone.transform(X))
+    # documents without vectors have groups by words
+    assert np.array_equal(model.transform(X), model.transform(X, embeddings=0 * E))
     same = model.__sklearn_clone__().fit_transform(X, embeddings=E)
     assert np.array_equal(same, model.transform(X, embeddings=E))
+
+
+def test_members_are_nearest_to_centres_of_words_and_vectors():
+    """Centres are places of documents, which are therefore nearest to themselves."""
+    X, _ = themes(n_docs=40, length=12)
+    E = np.random.default_rng(0).standard_normal((40, 6)).astype(np.float32)
+    space = own_space(CPUEngine(1).documents(X), 0, E)
+    places = space.places(X, np.arange(40))
+    assert np.abs(np.linalg.norm(places, axis=1) - 1).max() < 1e-5
+    groups = space.groups(places, K)
+    assert groups.members(X, E).tolist() == list(range(40))
+    assert groups.members(X, 100 * E).tolist() == list(range(40))
+    by_words = own_space(CPUEngine(1).documents(X), 0).groups(places[:, : -E.shape[1]], K)
+    assert groups.members(X).tolist() == by_words.members(X).tolist()
 
 
 def test_other_learners_take_vectors():

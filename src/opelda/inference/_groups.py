@@ -17,42 +17,53 @@ from opelda.errors import InputError
 
 @dataclass(frozen=True)
 class Groups:
-    """Groups of documents, by words or by vectors that the user gives.
+    """Groups of documents, by words and by vectors that the user may give.
 
-    The group of a document is the column with the largest score, features @ axes. Features are
-    log(1 + count) per word, or the vector.
+    The group of a document has the largest score: c @ axes / |c @ words|, c = log(1 + counts), plus
+    the direction of the given vector @ given.
     """
 
-    axes: NDArray[np.float32]  # (V or dimensions, groups)
+    axes: NDArray[np.float32]  # (V, groups)
     added: NDArray[np.float64]  # (groups, K) to alpha
-    by_words: bool
+    words: NDArray[np.float32] | None = None  # (V, dimensions); None without given vectors
+    given: NDArray[np.float32] | None = None  # (dimensions of given vectors, groups)
 
     @property
     def strength(self) -> float:
         """The tokens that a group counts for in the prior of each member."""
         return float(self.added.sum(axis=1).mean())
 
-    def members(self, X: sparse.csr_array, embeddings: Any = None) -> NDArray[np.int64] | None:
-        """Return the group of each document, -1 for none; None without required vectors.
+    def members(self, X: sparse.csr_array, embeddings: Any = None) -> NDArray[np.int64]:
+        """Return the group of each document, -1 for none; without given vectors by words alone.
 
         Scores are summed per document, so documents do not affect each other's groups.
         """
-        if self.by_words:
-            if embeddings is not None:
+        vectors = None
+        if embeddings is not None:
+            if self.given is None:
                 raise given_vectors()
-            known = X[:, : len(self.axes)]  # a growing vocabulary has had more words since
-            logs = np.log1p(known.data.astype(np.float64))
-            features: Any = sparse.csr_array((logs, known.indices, known.indptr), shape=known.shape)
-        elif embeddings is None:
-            return None
-        else:
-            features = as_vectors(embeddings, X.shape[0], len(self.axes))
-        found, axes = np.empty(X.shape[0], np.int64), self.axes.astype(np.float64)
+            vectors = directions(as_vectors(embeddings, X.shape[0], len(self.given)))
+        known = X[:, : len(self.axes)]  # a growing vocabulary has had more words since
+        logs = np.log1p(known.data.astype(np.float64))
+        counts = sparse.csr_array((logs, known.indices, known.indptr), shape=known.shape)
+        found = np.empty(X.shape[0], np.int64)
         for first in range(0, len(found), 4096):
-            scores = sparse.csr_array(features[first : first + 4096]) @ axes
+            part = counts[first : first + 4096]
+            scores = part @ self.axes.astype(np.float64)
+            if vectors is not None and self.words is not None and self.given is not None:
+                length = np.linalg.norm(part @ self.words.astype(np.float64), axis=1, keepdims=True)
+                scores /= np.maximum(length, 1e-6)
+                # (a dense product would depend on the number of rows)
+                scores += sparse.csr_array(vectors[first : first + 4096]) @ self.given
             best = np.where(scores.any(axis=1), scores.argmax(axis=1), -1)
             found[first : first + 4096] = best
         return found
+
+
+def directions(rows: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return rows of length 1, or 0."""
+    length = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.where(length > 1e-6, rows / np.maximum(length, 1e-6), 0.0)
 
 
 def given_vectors() -> InputError:

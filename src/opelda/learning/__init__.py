@@ -1,4 +1,4 @@
-"""Topics from documents: five update rules, seed words and callbacks for `opelda.TopicModel`.
+"""Topics from documents: six update rules, seed words and callbacks for `opelda.TopicModel`.
 
 >>> from opelda import TopicModel
 >>> from opelda.corpus import generate
@@ -16,11 +16,13 @@ from opelda import _names
 if TYPE_CHECKING:
     from opelda.learning._rules import ML, SCVB0, SGRLD, Online, Streaming
     from opelda.learning._seeds import Seeds
+    from opelda.learning._tps import TPS, word_vectors
     from opelda.learning.callbacks import EarlyStopping, History, OnEvent
 
 # imported on first use: model files are read without scikit-learn, which takes a second or two
 _LAZY = {
     "_rules": ("ML", "Online", "SCVB0", "SGRLD", "Streaming"),
+    "_tps": ("TPS", "word_vectors"),
     "_seeds": ("SeedWarning", "Seeds"),
     "callbacks": ("BatchReport", "EarlyStopping", "Event", "History", "OnEvent"),
     "learners": _names.LEARNERS,
@@ -31,12 +33,14 @@ __all__ = [
     "ML",
     "SCVB0",
     "SGRLD",
+    "TPS",
     "EarlyStopping",
     "History",
     "OnEvent",
     "Online",
     "Seeds",
     "Streaming",
+    "word_vectors",
 ]
 
 

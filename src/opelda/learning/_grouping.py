@@ -13,13 +13,12 @@ from opelda.errors import InputError
 from opelda.inference._groups import Groups, infer_members
 from opelda.inference._infer import as_prior, as_task
 from opelda.learning._seeding import n_clustered
-from opelda.learning._space import Space, clusters, rows_of, sums_by, word_vectors
+from opelda.learning._space import LOOKED_AT, Space, clusters, rows_of, sums_by
 
 # Groups help documents of a few words, and cost time: by default only these have groups.
 MOST_TOKENS, LEAST_DOCS = 25, 1000
-LOOKED_AT = 20_000  # documents
 MOST_GROUPS = 1000
-STRENGTH = 0.75  # of a group, in mean document lengths
+STRENGTH, WITH_VECTORS = 0.75, 1.5  # of a group, in mean document lengths
 
 
 def are_short(matrix: sparse.csr_array) -> bool:
@@ -37,13 +36,6 @@ def number_of_groups(given: int | None, n_topics: int, *, useful: bool, embeddin
     return given
 
 
-def own_space(documents: Documents, seed: int) -> Space:
-    """Return the space of vectors that the documents give to words."""
-    X = rows_of(documents, documents.order(seed, 0, LOOKED_AT))
-    with threadpool_limits(1):  # many threads are slower beside other programs
-        return Space(words=word_vectors(X, np.random.default_rng([seed, 6])))
-
-
 def find_groups(model: Any, documents: Documents, n_groups: int, space: Space) -> Groups | None:
     """Cluster documents, and find the mixtures of each cluster; None if too few differ."""
     state = model._state
@@ -54,15 +46,13 @@ def find_groups(model: Any, documents: Documents, n_groups: int, space: Space) -
         found = clusters(space.places(X[:n], chosen[:n]), n_groups, rng)
         if found is None:
             return None
-        axes = space.axes(found[1])
-    n_topics = state.weights.n_topics
-    groups = Groups(axes, np.zeros((n_groups, n_topics)), space.documents is None)
+        n_topics = state.weights.n_topics
+        groups = space.groups(found[1], n_topics)
     given = None if space.documents is None else space.documents[chosen]
     engine, member = model._engine(), groups.members(X, given)
-    assert member is not None  # with vectors, every document has a place
     some, alpha = engine.documents(X), as_prior(model.doc_topic_prior, n_topics)
     task, shares = as_task(model._transform_method(), alpha, state.seed, None), groups.added
-    full = STRENGTH * float(X.sum()) / max(X.shape[0], 1)
+    full = (STRENGTH if given is None else WITH_VECTORS) * float(X.sum()) / max(X.shape[0], 1)
     for strength in (0.0, full):
         known = replace(groups, added=strength * shares)
         solution = infer_members(engine, state.weights, some, task, MIXTURES, known, member)

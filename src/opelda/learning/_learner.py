@@ -23,14 +23,14 @@ from opelda.errors import InputError
 from opelda.inference._groups import as_vectors
 from opelda.learning._closing_sweeps import HeldCollection, Sweeps
 from opelda.learning._curve import Sample, drawn
-from opelda.learning._grouping import are_short, find_groups, number_of_groups, own_space
+from opelda.learning._grouping import are_short, find_groups, number_of_groups
 from opelda.learning._input_counts import as_corpus, counts_of, vocabulary_for
 from opelda.learning._listeners import Reporter, Run
 from opelda.learning._plan import Plan
 from opelda.learning._representation import with_names
 from opelda.learning._seeding import begin
 from opelda.learning._seeds import warn_of_uncovered
-from opelda.learning._space import Space
+from opelda.learning._space import Space, own_space
 from opelda.learning._state import State, check_words_rest, learns_alone, learns_elsewhere
 from opelda.learning._transform import heaviest_words
 from opelda.learning.editing._editor import EditsTopics
@@ -209,9 +209,10 @@ class Learner(EditsTopics, LearnsStreams, BaseEstimator):  # type: ignore[misc] 
         short = preset == "best" and are_short(documents.matrix)
         has_vectors = embeddings is not None
         n_groups = number_of_groups(given, plan.n_topics, useful=short, embeddings=has_vectors)
-        if has_vectors:
-            return n_groups, Space(documents=as_vectors(embeddings, documents.n_docs)), True
-        return n_groups, own_space(documents, plan.seed) if n_groups or short else None, short
+        vectors = as_vectors(embeddings, documents.n_docs) if has_vectors else None
+        if not (n_groups or short):
+            return 0, None, False
+        return n_groups, own_space(documents, plan.seed, vectors), short or has_vectors
 
     def _begun(self, plan: Plan, documents: Documents, words: Vocabulary | None) -> State:
         state = plan.start(documents.n_words)

@@ -14,7 +14,7 @@ from opelda.inference import EM, OPE, Method, PerToken
 from opelda.inference._infer import as_method, as_prior
 from opelda.inference.exact import accuracy_of
 from opelda.learning._listeners import Listeners
-from opelda.learning._rules import CHECKS, Sampler
+from opelda.learning._rules import CHECKS, Updater
 from opelda.learning._seeds import Pull, SeedTopics
 from opelda.learning._space import Space
 from opelda.learning._state import State
@@ -73,7 +73,7 @@ class Plan:
 
     n_topics: int
     method: Method
-    rule: seam.Rule | Sampler
+    rule: seam.Rule | Updater
     alpha: NDArray[np.float64]  # (K,)
     learns_prior: bool  # closing sweeps adapt alpha
     word_prior: Any  # the given eta, whose shape depends on the number of words
@@ -127,7 +127,7 @@ class Plan:
         with state.lock.writing():
             pull = self.pull(state)
             try:
-                if isinstance(rule, Sampler):
+                if isinstance(rule, Updater):
                     done = rule.update(engine, weights, documents, task, step, chosen=chosen)
                 elif pull is not None:
                     done = pull.update(engine, weights, documents, task, rule, step, chosen)

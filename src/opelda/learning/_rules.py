@@ -28,6 +28,7 @@ from opelda.engines.seam import (
     prior_sums,
 )
 from opelda.inference import Method
+from opelda.learning._tps import TPS, as_word_vectors
 
 Mass: TypeAlias = Callable[[], NDArray[np.float64]]
 Start: TypeAlias = Literal["random", "documents"]
@@ -36,10 +37,11 @@ LEAST_SHARE = 1e-15  # of a batch's tokens; topics with less stay unchanged
 
 
 @runtime_checkable
-class Sampler(Protocol):
-    """A rule that needs no mixtures and updates the weights itself."""
+class Updater(Protocol):
+    """A rule that updates the weights itself."""
 
     decays: bool
+    infers: bool  # by the inference method
     update: Callable[..., Updated | None]  # of the weights; see `Engine.update`
     newcomer: Callable[[Weights], NDArray[np.float64]]  # as of `Rule`
 
@@ -241,6 +243,7 @@ class SGRLD:
     population: float | None = None
     init: Start | None = None
     decays = True
+    infers = False
 
     def update(
         self,
@@ -291,7 +294,7 @@ class SGRLD:
 
 
 RULES: dict[str, type] = {
-    rule.__name__.lower(): rule for rule in (ML, Online, Streaming, SCVB0, SGRLD)
+    rule.__name__.lower(): rule for rule in (ML, Online, Streaming, SCVB0, SGRLD, TPS)
 }
 CHECKS: dict[str, Callable[[str, Any], object]] = {
     "decay": lambda name, value: number(name, value, 0.0, 1.0),
@@ -301,13 +304,15 @@ CHECKS: dict[str, Callable[[str, Any], object]] = {
     "keep_start": flag,
     "keep_prior": flag,
     "n_draws": whole,
+    "vectors": as_word_vectors,
+    "deviation": lambda name, value: number(name, value, 1e-6, 1e6),
 }
 
 
-def rule_of(given: Any) -> Rule | Sampler:
+def rule_of(given: Any) -> Rule | Updater:
     """Return the rule of a name, or a rule object, and validate its parameters."""
-    is_rule = hasattr(given, "prepare") or isinstance(given, Sampler)
-    rule: Rule | Sampler = given
+    is_rule = hasattr(given, "prepare") or isinstance(given, Updater)
+    rule: Rule | Updater = given
     if isinstance(given, type) or not is_rule:
         rule = RULES[choice("learning", given, RULES)]()
     if type(rule) in RULES.values():
@@ -318,7 +323,7 @@ def rule_of(given: Any) -> Rule | Sampler:
     return rule
 
 
-def bounded(rule: Rule | Sampler, method: Method) -> Rule | Sampler:
+def bounded(rule: Rule | Updater, method: Method) -> Rule | Updater:
     """Return the rule with its defaults for an inference method."""
     if isinstance(rule, Online) and rule.bound_start is None:
         return replace(rule, bound_start=not method.expects_logs)

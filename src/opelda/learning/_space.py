@@ -6,32 +6,38 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from opelda.engines.seam import Documents
+from opelda.inference._groups import Groups, directions
 
 N_DIMENSIONS = 100  # of spaces made from the documents
+LOOKED_AT = 20_000  # documents
 MOST_PAIRS = 50_000_000  # of words that are counted for vectors of words
 
 
 @dataclass(frozen=True)
 class Space:
-    """Places of documents: sums of the vectors of their words, or vectors that the user gives."""
+    """Places of documents: directions of sums of the vectors of words, beside given vectors."""
 
-    words: NDArray[np.float32] | None = None  # (V, n)
-    documents: NDArray[np.float32] | None = None  # (D, n)
+    words: NDArray[np.float32]  # (V, n)
+    documents: NDArray[np.float32] | None = None  # (D, m), given by the user
 
     def places(self, X: sparse.csr_array, chosen: NDArray[np.int64]) -> NDArray[np.float32]:
         """Return directions of the documents X, whose numbers are `chosen`; 0 for none."""
-        if self.documents is not None:
-            return directions(self.documents[chosen])
-        assert self.words is not None
         logs = sparse.csr_array((np.log1p(X.data), X.indices, X.indptr), shape=X.shape)
-        return directions((logs @ self.words).astype(np.float32))
+        found = directions((logs @ self.words).astype(np.float32))
+        if self.documents is None:
+            return found
+        return directions(np.hstack((found, directions(self.documents[chosen]))))
 
-    def axes(self, centres: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return the axes of `Groups` for centres of clusters."""
-        found = centres.T if self.words is None else self.words @ centres.T
-        return np.ascontiguousarray(found, np.float32)
+    def groups(self, centres: NDArray[np.float32], n_topics: int) -> Groups:
+        """Return groups for centres of clusters, which add nothing yet."""
+        n, added = self.words.shape[1], np.zeros((len(centres), n_topics))
+        axes = np.ascontiguousarray(self.words @ centres[:, :n].T, np.float32)
+        if self.documents is None:
+            return Groups(axes, added)
+        return Groups(axes, added, self.words, np.ascontiguousarray(centres[:, n:].T))
 
 
 def rows_of(documents: Documents, chosen: NDArray[np.int64]) -> sparse.csr_array:
@@ -41,7 +47,14 @@ def rows_of(documents: Documents, chosen: NDArray[np.int64]) -> sparse.csr_array
     return sparse.csr_array(parts, shape=(rows.n_docs, documents.n_words))
 
 
-def word_vectors(X: sparse.csr_array, rng: np.random.Generator) -> NDArray[np.float32]:
+def own_space(documents: Documents, seed: int, given: NDArray[np.float32] | None = None) -> Space:
+    """Return the space of vectors that the documents give to words, beside given vectors."""
+    X = rows_of(documents, documents.order(seed, 0, LOOKED_AT))
+    with threadpool_limits(1):  # many threads are slower beside other programs
+        return Space(_attraction(X, np.random.default_rng([seed, 6])), given)
+
+
+def _attraction(X: sparse.csr_array, rng: np.random.Generator) -> NDArray[np.float32]:
     """Return a vector per word (V, n), whose products approximate how words attract each other.
 
     The matrix is the positive pointwise mutual information of words in documents (Levy & Goldberg
@@ -114,12 +127,6 @@ def embedded(X: sparse.csr_array, rng: np.random.Generator) -> NDArray[np.float3
     is_real = squares > 1e-5 * squares.max(initial=0.0)
     words = directions(B @ (axes[:, is_real] * squares[is_real] ** -0.25).astype(np.float32))
     return directions(A @ words)
-
-
-def directions(rows: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return rows of length 1, or 0."""
-    length = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.where(length > 1e-6, rows / np.maximum(length, 1e-6), 0.0)
 
 
 def _spread(

@@ -12,7 +12,7 @@ from opelda.inference import CVB0, OPE, Method
 from opelda.inference._infer import as_method
 from opelda.learning._learner import Learner, listed
 from opelda.learning._plan import MOST_SWEPT_TOPICS
-from opelda.learning._rules import SCVB0, Online, Sampler, bounded, rule_of
+from opelda.learning._rules import SCVB0, Online, Updater, bounded, rule_of
 from opelda.learning._seeds import Seeds
 
 
@@ -136,7 +136,7 @@ class TopicModel(Learner):
 
     preset: Literal["best", "fast", "paper"] = "best"
     inference: str | Method | None = None
-    learning: Literal["ml", "online", "streaming", "scvb0", "sgrld"] | Rule | Sampler | None = None
+    learning: Literal["ml", "online", "streaming", "scvb0", "sgrld"] | Rule | Updater | None = None
     batch_size: int | None = None
     n_passes: int | None = None
     n_sweeps: int | None = None
@@ -150,13 +150,13 @@ class TopicModel(Learner):
         rule = preset["learning"] if self.learning is None else rule_of(self.learning)
         if isinstance(rule, SCVB0):
             preset["inference"] = CVB0(burn_in=1, n_samples=1)
-        elif isinstance(rule, Sampler):
-            whole("n_components", self.n_components, most=MOST_SWEPT_TOPICS)
-            for name in ("inference", "seeds"):
+        elif isinstance(rule, Updater):
+            if not rule.infers:
+                whole("n_components", self.n_components, most=MOST_SWEPT_TOPICS)
+            for name in ("seeds",) if rule.infers else ("inference", "seeds"):
                 if getattr(self, name) is not None:
                     raise InputError(
-                        f"has no effect with the rule {self.learning!r}, which samples the topics "
-                        "of tokens itself; remove one of the two.",
+                        f"has no effect with the rule {self.learning!r}; remove one of the two.",
                         name,
                     )
         settings: dict[str, Any] = self.get_params(deep=False)

@@ -102,7 +102,7 @@ def _about_model(thing: str) -> dict[str, Any]:
             by_words = stored.json("groups").get("by_words")
             facts["groups"] = {
                 "number": len(added),
-                "of": "words" if by_words else "embeddings",
+                "of": "words" if by_words else "words and embeddings",
                 "strength": float(added.sum(axis=1).mean()),
             }
         return {

@@ -16,6 +16,7 @@ from opelda.learning._part import Arrays, Header
 from opelda.learning._rules import RULES, Streaming
 from opelda.learning._seeds import SEED_STRENGTH, Seeds, checked_seeds
 from opelda.learning._state import PARTS, State
+from opelda.learning._tps import TPS, as_word_vectors
 from opelda.learning.persistence._stored_model import (
     FORMAT,
     KIND,
@@ -138,6 +139,8 @@ def parameters(model: Any) -> tuple[Header, Arrays]:
             values[name] = None  # the seed drawn from it is in the state
         elif name not in NOT_SAVED:
             values[name] = _plain(name, value)
+        if isinstance(value, TPS):
+            arrays["parameters.learning"] = as_word_vectors("vectors", value.vectors)
     return values, arrays
 
 
@@ -146,6 +149,8 @@ def _plain(name: str, value: Any) -> Any:
         return value.item()
     if value is None or isinstance(value, bool | int | float | str):
         return value
+    if name == "vectors":
+        return "array"
     if isinstance(value, Method):
         if METHODS.get(getattr(value, "name", "")) is not type(value):
             raise InputError(
@@ -233,6 +238,8 @@ def _as_given(stored: StoredModel, name: str, value: Any) -> Any:
         if not 1 <= array.ndim <= 2 or not ((array >= 1e-30) & (array <= 1e6)).all():
             raise ValueError(f"its {name} is not a valid prior")
         return array
+    if value == "array" and name == "vectors":
+        return stored.array("parameters.learning", np.float64)
     if isinstance(value, dict):
         if name in ("inference", "transform_method"):
             return _object(stored, value, "inference method", METHODS)
