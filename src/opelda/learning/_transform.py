@@ -131,7 +131,7 @@ class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which 
         X : array or sparse matrix (D, V), Corpus, or documents
             As for `fit`. Texts need a model with a vocabulary; its tokenizer splits texts.
         embeddings : array (D, n), optional
-            The documents' vectors, if `fit` got vectors. Without them, no group is known.
+            The documents' vectors, if `fit` got vectors; None: documents have groups by words.
 
         Returns
         -------
