@@ -11,6 +11,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+import command_reference
 from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).parents[1]
@@ -41,6 +42,8 @@ def on_files(files: Files, config: Any) -> Files:
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
     """Let links lead to where their file is in the site, or else in the repository."""
+    if page.file.src_uri == "reference/commands.md":
+        markdown = f"{markdown}\n\n{command_reference.sections()}"
     pages = {name: path for path, name in ELSEWHERE.items()}
     here = pages.get(page.file.src_uri, f"docs/{page.file.src_uri}")
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import opelda
+from opelda.cli._app import COMMANDS
 
 ROOT = Path(__file__).parents[2]
 SITE = ROOT / "build/site"
@@ -30,6 +31,12 @@ def test_reference_has_every_public_name():
     assert set(PACKAGES) <= set(dir(opelda))
 
 
+def test_reference_has_every_command():
+    text = (SITE / "reference/commands.html").read_text(encoding="utf-8")
+    assert COMMANDS
+    assert [name for name in COMMANDS if f'<h2 id="{name}">' not in text] == []
+
+
 def test_pages_name_the_repository():
     address = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["urls"]["Repository"]
     text = (SITE / "index.html").read_text(encoding="utf-8")
@@ -41,7 +48,7 @@ def test_pages_name_the_repository():
 def test_long_signatures_are_wrapped():
     """Wrapping needs a formatter, which the build skips silently if it is missing."""
     text = (SITE / "reference/models.html").read_text(encoding="utf-8")
-    blocks = re.findall(r'<div class="doc-signature highlight">(.*?)</div>', text, re.DOTALL)
+    blocks = re.findall(r'<div class="[^"]*doc-signature highlight">(.*?)</div>', text, re.DOTALL)
     lines = [line for block in blocks for line in re.sub("<.*?>", "", block).splitlines()]
     assert max(map(len, lines)) < 100
 

@@ -90,7 +90,7 @@ def read(
     column_words : path, list of words or gensim Dictionary, optional
         The words of numbered columns; a file has one word per line. By default a file beside the
         source is used.
-    first_id : {0, 1}, optional
+    first_id : {None, 0, 1}
         The number of the first word, if it differs from the convention of the file's format.
     limit : int, optional
         Read the first `limit` documents only.

@@ -56,7 +56,7 @@ class ML:
     ----------
     decay, offset : float or None
         kappa and tau: update t moves the topics by rho_t = (t + tau)^-kappa. None: the preset's.
-    init : {"random", "documents"} or None
+    init : {None, "random", "documents"}
         The start of `fit`: nearly equal random topics, or the words of a document per topic, far
         from each other (at most 1,000 topics). None: the preset's.
 

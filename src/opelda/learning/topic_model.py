@@ -58,7 +58,7 @@ class TopicModel(Learner):
     inference : str, Method or None
         A method of `opelda.inference`, or its name. None: ``OPE(n_iter=20)``; preset "paper": 50
         iterations; rule "scvb0": ``CVB0(burn_in=1, n_samples=1)``. The rule "sgrld" uses no method.
-    learning : {"ml", "online", "streaming", "scvb0", "sgrld"}, rule or None
+    learning : {None, "ml", "online", "streaming", "scvb0", "sgrld"} or rule
         The update rule (docs/learning.md). Rule objects of `opelda.learning` have step sizes and a
         start: ``Online(decay=0.7, offset=64)``. Model files cannot store custom rules
         (docs/contributing-a-method.md). None: "online", with decay .6, offset 10 and a start from

@@ -58,7 +58,7 @@ def topics_over_time(
     dates : str or sequence, optional
         A column of the corpus's `metadata`, or a time for each document: dates, years, ISO 8601,
         seconds since 1970, ...; zones are ignored. By default the column with a usual name.
-    unit : {"minute", "hour", "day", "week", "month", "quarter", "year"}, optional
+    unit : {None, "minute", "hour", "day", "week", "month", "quarter", "year"}
         The length of the bins; by default as fits the documents.
     topics : iterable of int, optional
         The numbers of the topics, in the order wanted; None is all.

@@ -32,7 +32,7 @@ def stream(
     ),
     every: str = option("--every TIME|N", "Time or updates between checkpoints.", "30s"),
     events: str | None = option(
-        "--events -|FILE", "Write events as JSON Lines to standard output or a file."
+        "--events FILE|-", "Write events as JSON Lines to standard output or a file."
     ),
     serve: str | None = option("--serve HOST:PORT", "Serve a live page about the stream."),
     learning: options.Learning,
