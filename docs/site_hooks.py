@@ -5,13 +5,16 @@ MkDocs calls these functions (`hooks` in mkdocs.yml).
 
 from __future__ import annotations
 
+import html
 import posixpath
 import re
 import tomllib
+from importlib.resources import files as package_files
 from pathlib import Path
 from typing import Any
 
 import command_reference
+from latex2mathml.converter import convert
 from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).parents[1]
@@ -23,6 +26,9 @@ ELSEWHERE = {
     "CONTRIBUTING.md": "contributing.md",
     "SECURITY.md": "security.md",
 }
+# as the extension arithmatex writes $...$ and $$...$$
+FORMULA = re.compile(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>', re.DOTALL)
+FUNCTION = re.compile("<mi>(log|ln|exp)</mi>")  # TeX sets them off from their arguments
 LINK = re.compile(r"(?<=\]\()(?![#:]|\w+:)([^)#\s]+)(?=[#)])")
 
 
@@ -37,6 +43,8 @@ def on_files(files: Files, config: Any) -> Files:
     for path, name in ELSEWHERE.items():
         content = (ROOT / path).read_text(encoding="utf-8")
         files.append(File.generated(config, name, content=content))
+    font = package_files("ziamath").joinpath("fonts/STIXTwoMath-Regular.ttf")
+    files.append(File.generated(config, "math.ttf", content=font.read_bytes()))
     return files
 
 
@@ -55,6 +63,17 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
         return posixpath.relpath(name, posixpath.dirname(page.file.src_uri) or ".")
 
     return LINK.sub(led, markdown)
+
+
+def on_page_content(content: str, page: Any, config: Any, files: Files) -> str:
+    """Typeset formulas as MathML, which browsers show without a script."""
+
+    def typeset(formula: re.Match[str]) -> str:
+        display = "block" if formula[1] == "div" else "inline"
+        made = convert(html.unescape(formula[2]), display=display)
+        return FUNCTION.sub(r'<mo lspace="0.17em" rspace="0.17em">\1</mo>', made)
+
+    return FORMULA.sub(typeset, content)
 
 
 def on_post_page(output: str, page: Any, config: Any) -> str:

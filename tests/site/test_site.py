@@ -37,6 +37,27 @@ def test_reference_has_every_command():
     assert [name for name in COMMANDS if f'<h2 id="{name}">' not in text] == []
 
 
+CODE = re.compile(r"^(```).*?^\1|^(?: {4}.*\n)+|`[^`\n]+`", re.DOTALL | re.MULTILINE)
+SOURCES = sorted((ROOT / "docs").rglob("*.md"))
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.name)
+def test_formulas_are_typeset(source):
+    prose = CODE.sub("", source.read_text(encoding="utf-8"))
+    formulas = ["".join(pair) for pair in re.findall(r"\$\$(.+?)\$\$|\$(.+?)\$", prose)]
+    # Markdown has a use for these, and others apply it before they typeset
+    assert [formula for formula in formulas if re.search(r"\\[^a-zA-Z]|[|*<>]", formula)] == []
+    page = SITE / source.relative_to(ROOT / "docs").with_suffix(".html")
+    typeset = re.findall(r"<math .*?</math>", page.read_text(encoding="utf-8"))
+    assert len(typeset) == len(formulas)
+    assert not any("\\" in formula for formula in typeset)  # an unknown command
+
+
+def test_formulas_have_a_font():
+    assert 'url("math.ttf")' in (SITE / "site.css").read_text(encoding="utf-8")
+    assert (SITE / "math.ttf").stat().st_size > 100_000
+
+
 def test_pages_name_the_repository():
     address = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["urls"]["Repository"]
     text = (SITE / "index.html").read_text(encoding="utf-8")
