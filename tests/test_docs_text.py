@@ -120,7 +120,7 @@ def test_no_block_of_any_page_goes_unrun():
         with_shell = str(page.relative_to(ROOT)) in FIRST + PAGES
         allowed = {"python", "text"} | ({"sh"} if with_shell else set())
         if page.parent.name == "from":  # what others' users write
-            allowed.add("py")
+            allowed |= {"py", "r"}
         assert kinds - {""} <= allowed, page.name
 
 
