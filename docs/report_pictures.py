@@ -29,6 +29,8 @@ TEXT = (
 )
 VIEWS = {
     "overview": "#/",
+    "time": "#/time",
+    "about": "#/about",
     "topic": "#/topic/{topic}",
     "paste": "#/paste",
     "compare": "#/compare",

@@ -34,15 +34,15 @@ export function perThousand(p) {
   return value >= 10 ? value.toFixed(0) : value >= 1 ? value.toFixed(1) : value.toPrecision(2);
 }
 
-/** What a coherence is, for those who ask. */
-export const COHERENCE = "NPMI (normalised pointwise mutual information) of pairs of words.";
-
 /** Nats: short, and never "0" where it is not. */
 export function nats(value) {
   if (value === null || value === undefined || Number.isNaN(value)) return "\u2013";
   if (value !== 0 && value < 0.001) return "<0.001";
   return signed(value < 1 ? value.toFixed(3) : value < 10 ? value.toFixed(2) : value.toFixed(1));
 }
+
+/** Nats in each word from which another mixture would be noticeably better. */
+export const NEAR = 0.05;
 
 /** How many times as probable, at most, another mixture makes a document's words. */
 export function factor(loss) {

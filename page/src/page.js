@@ -9,13 +9,16 @@ import { openSearch } from "./parts/search.js";
 import { parse } from "./router.js";
 import { app, take, titled } from "./state.js";
 import { followSystem, toggleTheme } from "./theme.js";
+import { about } from "./views/about.js";
 import { compare } from "./views/compare.js";
 import { document as documentView } from "./views/document.js";
 import { documents } from "./views/documents.js";
+import { groups } from "./views/groups.js";
 import { live } from "./views/live.js";
 import { missing } from "./views/missing.js";
 import { overview } from "./views/overview.js";
 import { paste } from "./views/paste.js";
+import { time } from "./views/time.js";
 import { topic } from "./views/topic.js";
 import { topics } from "./views/topics.js";
 import { word } from "./views/word.js";
@@ -24,6 +27,9 @@ const VIEWS = {
   "": overview,
   topics,
   topic,
+  time,
+  groups,
+  about,
   documents,
   document: documentView,
   paste,

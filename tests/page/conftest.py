@@ -64,6 +64,25 @@ def report(tmp_path_factory):
     return Report(path, model, texts, names, date=dates, section=groups, other=other)
 
 
+@pytest.fixture(scope="session")
+def dated(tmp_path_factory):
+    """A report of daily news in March, April and August: law goes, space comes."""
+    rng = np.random.default_rng(0)
+    months = {3: ("law", "food", "sport"), 4: ("space", "food", "sport"), 8: ("food", "sport")}
+    drawn = [(month, day, kind) for month, kinds in months.items() for day in range(1, 29)
+             for kind in kinds for _ in range(4)]  # fmt: skip
+    texts = [" ".join(rng.choice(THEMES[kind].split(), 30)) for *_, kind in drawn]
+    names = [f"{kind} on {day}/{month}" for month, day, kind in drawn]
+    model = TopicModel(4, random_state=0).fit(texts)
+    path = tmp_path_factory.mktemp("page") / "dated.html"
+    found = Report(path, model, texts, names, date=[f"2021-{m:02}-{d:02}" for m, d, _ in drawn])
+    words = list(model.vocabulary_)
+    found.rising_falling = [
+        int(model.components_[:, words.index(word)].argmax()) for word in ("orbit", "court")
+    ]
+    return found
+
+
 HOSTILE = {
     "markup": "<script>window.hacked=1</script> <img/src=x/onerror=window.hacked=1> &lt; </script>",
     "quotes": "\"'>window.hacked=1<' ` ${window.hacked=1} {{data}} \\u003c </style> <!--",

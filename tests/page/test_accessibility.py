@@ -5,7 +5,7 @@ import pytest
 from tests.page.conftest import AXE, show
 
 VIEWS = ("#/", "#/topics", "#/topic/1", "#/documents", "#/document/3", "#/paste", "#/compare")
-VIEWS += ("#/word/court", "#/nowhere")
+VIEWS += ("#/word/court", "#/nowhere", "#/time", "#/groups", "#/about")
 DESKTOP, PHONE = {"width": 1280, "height": 800}, {"width": 375, "height": 800}
 
 
@@ -27,6 +27,8 @@ def test_views_have_no_violations(open_page, report, scheme, size):
             page.wait_for_selector("figure[data-theta]")
         if address == "#/topic/1":
             page.wait_for_selector(".card")
+        for summary in page.locator("summary").all():
+            summary.click()
         for button in page.locator(".files button", has_text="Table").all():
             button.click()
         assert violations(page) == [], address

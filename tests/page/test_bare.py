@@ -13,7 +13,8 @@ from tests.page.test_accessibility import violations
 from tests.report.page_data import element
 
 TEXTS = ["tea cup tea", "cup of milk", "tea and milk"] * 30
-VIEWS = ("#/", "#/topics", "#/topic/0", "#/documents", "#/document/0", "#/paste", "#/compare")
+VIEWS = ("#/", "#/topics", "#/topic/0", "#/documents", "#/document/1", "#/paste", "#/compare")
+VIEWS += ("#/time", "#/groups", "#/about")
 
 
 @pytest.fixture(scope="module")
@@ -42,8 +43,8 @@ def test_page_of_one_topic_and_counts(open_page, parts, tmp_path):
         assert "null" not in page.inner_text("main")
         assert "NaN" not in page.inner_text("main")
         assert "undefined" not in page.inner_text("main")
-    show(page, "#/document/0")
-    assert page.inner_text("h1").lower() == "document 0"
+    show(page, "#/document/1")
+    assert page.inner_text("h1").lower() == "document 1"
     assert page.inner_text(".text").split() == ["tea\u00d72", "cup"]
 
 
@@ -53,7 +54,7 @@ def test_page_without_documents_and_words(open_page, parts, tmp_path):
     for address in (*VIEWS, "#/word/tea"):
         show(page, address)
         assert page.locator("h1").count() == 1
-    assert page.locator("nav a").all_text_contents() == ["Overview", "Topics"]
+    assert page.locator("nav a").all_text_contents() == ["Overview", "Topics", "About"]
 
 
 def test_texts_that_need_the_python_tokenizer(open_page, parts, tmp_path):

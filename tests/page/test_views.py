@@ -6,24 +6,94 @@ import re
 import numpy as np
 import pytest
 
-from tests.page.conftest import figure, show
+from tests.page.conftest import THEMES, figure, show
 
 
 def words_shown(page):
     return page.locator("svg.words g.word a text").all_text_contents()
 
 
-def test_overview_summarizes_the_model(open_page, report):
+JARGON = ("nats", "LPP", "NPMI", "\u03bb", "lambda", "perplexity", "keep_start", "random_state")
+
+
+def test_overview_tells_topics_changes_and_groups_without_jargon(open_page, report):
     page = open_page(report.url)
     assert page.title() == "Small news"
-    assert "6 topics over" in page.inner_text(".lede")
-    assert "400 documents" in page.inner_text(".lede")
-    tiles = page.inner_text(".tiles")
-    assert f"1 in {round(math.exp(-report.model.score(report.texts)))}\n" in tiles
-    for name in ("The guarantee", "Learning", "Coherence of topics"):
+    assert page.inner_text(".lede >> nth=0") == ("400 documents, 2015 Q1 to 2020 Q1, in 6 topics.")
+    headings = ["What it is about", "What changed", "How groups differ", "Map of topics"]
+    assert page.locator("main h2").all_inner_texts() == headings
+    order = np.argsort(-report.model._state.weights.sums)
+    assert page.locator(".subjects .name").all_inner_texts() == [
+        report.model.topic_labels_[k] for k in order
+    ]
+    theta = report.model.transform(report.texts)
+    assert page.locator(".subjects .typical").all_inner_texts() == [
+        report.names[int(theta[:, k].argmax())] for k in order
+    ]
+    assert page.locator("svg.multiples .name").count() == 6
+    assert page.get_by_text("Shares are corrected").count() == 1
+    shown = page.inner_text("main")
+    assert [word for word in JARGON if word in shown] == []
+
+
+def test_measures_are_explained_with_a_scale(open_page, report):
+    page = open_page(f"{report.url}#/about")
+    shown = page.inner_text(".measures")
+    assert f"1 in {round(math.exp(-report.model.score(report.texts)))}\n" in shown
+    assert "no other mixture of these topics explains its words noticeably better." in shown
+    assert page.locator(".measure").count() == page.locator(".measure .scale .mark").count() == 5
+    assert [word for word in JARGON if word in shown] == []
+    for summary in page.locator(".measure summary").all():
+        summary.click()
+    assert "LPP" in page.inner_text(".measures")
+    for name in ("Learning", "Coherence of topics"):
         assert figure(page, name).locator("svg").count() == 1
-    assert "2,000 of" not in page.inner_text("main")
     assert "Every document and every topic." in page.inner_text(".held")
+
+
+def test_group_table_tells_what_each_writes_about(open_page, report):
+    page = open_page(f"{report.url}#/groups")
+    names = [page.locator(f"#group-{side} option:checked").inner_text() for side in (0, 1)]
+    one, other = (name.split()[0] for name in names)
+    answer = page.inner_text(".contrast .lede")
+    assert answer.startswith(f"{other} writes more than {one} about ")
+    assert f"; less than {one} about " in answer
+    rows = page.locator("table.groups tbody tr")
+    assert rows.count() == len(THEMES)
+    best = {
+        theme: report.model.vocabulary_.index(text.split()[0]) for theme, text in THEMES.items()
+    }
+    for row in rows.all():
+        theme = row.locator("th").inner_text().split()[0]
+        topic = int(report.model.components_[:, best[theme]].argmax())
+        assert row.locator("td a").first.inner_text() == report.model.topic_labels_[topic]
+
+
+def test_two_periods_are_compared_in_a_sentence(open_page, dated):
+    page = open_page(f"{dated.url}#/time")
+    answer = page.locator(".contrast .lede")
+    assert re.fullmatch(
+        r"Between March 2021 and April 2021, (.+) rose from \d+% to \d+% and (.+) fell from "
+        r"\d+% to [\d.]+%\.",
+        answer.inner_text(),
+    )
+    links = answer.locator("a").all_inner_texts()
+    assert [list(dated.model.topic_labels_).index(name) for name in links] == dated.rising_falling
+    cards = page.locator(".contrast ~ .cards")
+    cards.locator(".card").nth(1).wait_for()
+    assert cards.locator("h3.whole").all_inner_texts() == [
+        "Typical of April 2021",
+        "Typical of March 2021",
+    ]
+    heads = page.locator("svg.multiples .head").all_text_contents()
+    assert [head.split(" (")[0][2:] for head in heads][:2] == ["Rising", "Falling"]
+    page.select_option("#period-1", label=page.locator("#period-0 option").first.inner_text())
+    page.select_option("#period-0", index=0)
+    assert "no topic differs" in answer.inner_text()
+    assert "from=2021-03" in page.url
+    # no line is drawn from April to August
+    line = page.locator("svg.multiples .line").first.get_attribute("d")
+    assert line.count("M") == 2
 
 
 def test_topics_have_the_numbers_and_words_of_the_model(open_page, report):
@@ -153,8 +223,10 @@ def test_documents_are_found_and_opened(open_page, report):
     page.locator(".documents .name").first.click()
     page.wait_for_selector(".certificate")
     number = int(page.inner_text(".steps").split()[-2 if "→" in page.inner_text(".steps") else -1])
-    assert page.inner_text("h1") == report.names[number]
+    assert page.inner_text("h1") == report.names[number - 1]
     assert "jury" in page.inner_text(".text")
+    assert "explains the document\u2019s words" in page.inner_text(".certificate")
+    page.click(".certificate summary")
     assert "times as probable" in page.inner_text(".certificate")
     assert page.locator(".text .of").count() > 10
 
@@ -210,6 +282,7 @@ def test_help_theme_and_turning_keys_off(open_page, report):
     page.keyboard.press("t")
     assert page.get_attribute("html", "data-theme") == "dark"
     page.keyboard.press("?")
+    assert "Coherence" in page.inner_text("dialog .glossary")
     page.uncheck("text=Enable single-key shortcuts")
     page.click("dialog button")
     page.keyboard.press("t")

@@ -4,12 +4,11 @@ from datetime import datetime, timedelta
 
 import numpy as np
 import pytest
-from scipy import sparse
 
 from opelda.report import rank_words
-from opelda.report._times import MOST_BINS
+from opelda.report._times import MOST_BINS, UNITS, fitting_unit
 from opelda.report._unmixing import Unmixing
-from opelda.report.page._gathered import NESTED, SummedShares
+from opelda.report.page._gathered import HELD, SummedShares
 from opelda.report.page._payload import SHOWN, ExportedTopics
 from tests.cases import cases
 from tests.report.page_data import dense, unpacked
@@ -65,26 +64,30 @@ def test_best_words_for_every_lambda_are_exported():
             assert set(best[k][there]) <= set(shown)
 
 
-@cases(("years", "unit"), [(1, "month"), (12, "quarter"), (60, "year")])
+@cases(("years", "unit"), [(1, "week"), (3, "month"), (12, "quarter"), (60, "year")])
 def test_shares_over_time_are_means_in_a_limited_number_of_bins(years, unit):
     random = np.random.default_rng(0)
     first = datetime(1950, 1, 1)
     chosen = [first + timedelta(days=float(x)) for x in random.uniform(0, 365.25 * years, 1500)]
     theta, words = random.dirichlet(np.ones(3), 1500), random.dirichlet(np.ones(5), 1500)
-    shares = SummedShares(units=NESTED)
+    shares, unmixing = SummedShares(unit="minute"), Unmixing(Known(random.dirichlet(np.ones(5), 3)))
     for part in np.array_split(np.arange(1500), 7):
-        shares.add([chosen[i] for i in part], sparse.csr_array(words[part]), theta[part])
-    bins = shares.finish()
-    assert shares.units[0] == unit
+        linear = unmixing.shares(words[part])[0]
+        shares.add([chosen[i] for i in part], words[part], linear, linear**2, theta[part])
+        assert shares.unit == "year" or len(shares.sums) <= HELD[shares.unit]
+    shares = shares.by(fitting_unit(shares.sums, 1500, UNITS[UNITS.index(shares.unit) :]))
+    bins = sorted(shares.sums)
+    assert shares.unit == unit
     assert 1 < len(bins) <= MOST_BINS
-    unmixing = Unmixing(Known(random.dirichlet(np.ones(5), 3)))
     found = shares.facts(bins, unmixing)
-    for at, n_docs, corrected, mean in zip(bins, *found.values(), strict=True):
+    for at, n_docs, corrected, low, high, mean in zip(bins, *found.values(), strict=True):
         of = [shares.key(moment) == at for moment in chosen]
         assert n_docs == sum(of)
         assert mean == pytest.approx(theta[of].mean(axis=0), abs=1e-5)
         pooled = unmixing.likeliest(words[of].mean(axis=0)[None])[0]
         assert corrected == pytest.approx(pooled, abs=1e-4)
+        assert (np.array(low) <= corrected).all()
+        assert (corrected <= np.array(high)).all()
 
 
 class Known:

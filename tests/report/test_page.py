@@ -1,12 +1,15 @@
 """The file of a page: its data, read as the page reads them."""
 
 import base64
+import datetime as dt
 import hashlib
 import json
 import re
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import sparse
 
 import opelda.report.page._gathered as gathered
@@ -15,8 +18,10 @@ from opelda import MLOPE, TopicModel
 from opelda.corpus import Corpus, read
 from opelda.errors import InputError
 from opelda.inference import infer
-from opelda.report import top_documents, write_report
+from opelda.report import top_documents, topics_over_time, write_report
+from opelda.report._times import LENGTHS, UNITS, fitting_unit, time_bins
 from opelda.report._unmixing import Unmixing
+from opelda.report.page._gathered import SummedShares
 from tests.report.page_data import dense, element, texts, unpacked
 
 HOSTILE = [
@@ -157,6 +162,38 @@ def test_shares_by_group_and_over_time_are_means(model, meta):
         )
 
 
+def test_page_has_the_bins_and_intervals_of_topics_over_time(model, meta):
+    dates, texts = ([record[key] for record in records()] for key in ("date", "text"))
+    for time in (meta["time"], meta["time"]["periods"]):
+        rows = topics_over_time(model, texts, dates, unit=time["unit"])
+        auto = time_bins(dates)
+        if time is meta["time"]:
+            assert (time["unit"], time["bins"]) == (auto.unit, auto.labels)
+        for row in rows:
+            i, k = time["bins"].index(row.bin), row.topic
+            assert time["n_docs"][i] == row.n_docs
+            found = [time[name][i][k] for name in ("shares", "low", "high", "means")]
+            wanted = [row.corrected_share, row.low, row.high, row.mean_share]
+            assert found == pytest.approx(wanted, abs=2e-5)
+
+
+@given(
+    st.integers(0, 5),
+    st.lists(st.integers(0, 400), min_size=2, max_size=60, unique=True),
+    st.integers(1, 30),
+)
+def test_page_and_time_bins_choose_the_same_unit(scale, steps, n_docs):
+    """In any order, though a page holds sums of the longest unit that may still be chosen."""
+    length = [dt.timedelta(seconds=1), *LENGTHS.values(), dt.timedelta(days=40)][scale]
+    times = [dt.datetime(1987, 2, 26) + step * length for step in steps for _ in range(n_docs)]
+    sums = SummedShares(unit="minute")
+    for some in (times[::2], times[1::2]):
+        sums.add(some, np.ones((len(some), 1)))
+    held = UNITS[UNITS.index(sums.unit) :]
+    assert fitting_unit(sums.sums, len(times), held) == time_bins(times).unit
+    assert sum(sums.n_docs.values()) == sum(sums.sums.values()).sum() == len(times)
+
+
 def quarter(date, unit):
     year, month = date[:4], int(date[5:7])
     return {"year": year, "quarter": f"{year}-Q{(month + 2) // 3}", "month": date[:7]}[unit]
@@ -253,7 +290,7 @@ def test_group_sizes_count_every_document(model, tmp_path, monkeypatch):
     assert counted["staff"] == 150
     assert len(counted) + meta["groups"]["n_others"] == 151
     # known groups are still counted when new groups do not fit, and the page states this
-    monkeypatch.setattr(gathered, "GROUP_SUMS", (3 + 3) * 40)  # words and topics
+    monkeypatch.setattr(gathered, "GROUP_SUMS", (3 + 9) * 40)  # words, and three sums of topics
     monkeypatch.setattr(write, "BLOCK", 16)
     meta = facts(write_report(model, rows, tmp_path / "r.html", **how))
     counted = dict(zip(meta["groups"]["names"], meta["groups"]["n_docs"], strict=True))

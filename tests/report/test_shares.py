@@ -1,6 +1,7 @@
 """Shares of topics over time and by group."""
 
 import datetime as dt
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -15,7 +16,15 @@ from opelda.errors import InputError
 from opelda.inference import infer
 from opelda.report import topics_by, topics_over_time
 from opelda.report._shares import corpus_shares
-from opelda.report._times import MOST_BINS, UNITS, group_bins, time_bins
+from opelda.report._times import (
+    MOST_BINS,
+    UNITS,
+    bin_number,
+    bin_start,
+    gaps_after,
+    group_bins,
+    time_bins,
+)
 from opelda.report._unmixing import Unmixing, on_simplex
 from tests.cases import cases
 
@@ -247,6 +256,26 @@ def test_bin_width_follows_the_time_span(days, unit):
     found = time_bins(times)
     assert found.unit == unit
     assert len(found.starts) <= MOST_BINS
+
+
+def test_days_far_apart_are_weeks_with_gaps():
+    """As Reuters' 59 days of 1987: ten weeks, a few of June, one of October."""
+    days = [
+        dt.date(1987, 2, 26) + dt.timedelta(days=i) for i in (*range(45), *range(100, 108), 240)
+    ]
+    found = time_bins([day for day in days for _ in range(30)])
+    assert found.unit == "week"
+    gaps = gaps_after(found.starts, "week")
+    assert [found.labels[i] for i in gaps] == ["1987-06-01", "1987-10-19"]
+
+
+@given(st.lists(st.integers(0, 900), min_size=2, max_size=40, unique=True), st.sampled_from(UNITS))
+def test_a_gap_is_longer_than_the_usual_step(numbers, unit):
+    numbers.sort()
+    first = bin_number(dt.datetime(1987, 1, 1), unit)
+    gaps = gaps_after([bin_start(first + n, unit) for n in numbers], unit)
+    longest = (3 if unit in ("minute", "hour", "day") else 1) * np.median(np.diff(numbers))
+    assert all((b - a > longest) == (i in gaps) for i, (a, b) in enumerate(pairwise(numbers), 1))
 
 
 def test_whole_numbers_are_years():

@@ -14,21 +14,22 @@ export class Documents {
     this.held = new Map(Array.from(arrays.text_of ?? [], (document, i) => [document, i]));
   }
 
-  /** What a document is called; its number where it has no name. */
+  /** What a document is called; its number, from 1, where it has no name. */
   name(i) {
     return this.names[i]?.trim() || `Document ${this.number(i)}`;
   }
 
-  /** A document's number in the corpus. */
+  /** A document's number in the corpus, from 1. */
   number(i) {
-    return this.arrays.number[i];
+    return this.arrays.number[i] + 1;
   }
 
   /** The document of a number in the corpus, or null. */
   indexOf(number) {
     const list = this.arrays.number;
-    if (list[number] === number) return number;
-    const found = list.indexOf(number);
+    const wanted = number - 1;
+    if (list[wanted] === wanted) return wanted;
+    const found = list.indexOf(wanted);
     return found < 0 ? null : found;
   }
 
@@ -81,12 +82,13 @@ export class Documents {
    * word of the query in their name or text; most of the topic first, or those with the words in
    * their names.
    */
-  find({ topic = null, query = "", time = null, group = null } = {}) {
+  find({ topic = null, query = "", time = null, period = null, group = null } = {}) {
     const words = query.toLowerCase().split(/\s+/).filter(Boolean);
     const found = [];
     for (let i = 0; i < this.size; i++) {
       if (topic !== null && !this.share(i, topic)) continue;
-      if (!is(this.arrays.time, i, time) || !is(this.arrays.group, i, group)) continue;
+      if (!is(this.arrays.time, i, time) || !is(this.arrays.group, i, group)
+        || !is(this.arrays.period, i, period)) continue;
       if (words.every((word) => this.#has(i, word))) found.push(i);
     }
     const named = (i) => words.every((word) => this.#lowerNames[i].includes(word));

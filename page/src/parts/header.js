@@ -15,9 +15,12 @@ export function header() {
     meta.live && ["live", "Live"],
     ["", "Overview"],
     ["topics", "Topics"],
+    meta.time && ["time", "Over time"],
+    meta.groups && ["groups", "Groups"],
     store.has("documents") && ["documents", "Documents"],
     store.has("topics") && ["paste", "Your text"],
-    meta.compare && ["compare", "Compare"],
+    meta.compare && ["compare", "Two models"],
+    ["about", "About"],
   ].filter(Boolean);
   const links = new Map(views.map(([view, name]) =>
     [view, h("a", { href: address(view) }, name)]));
@@ -37,15 +40,17 @@ export function header() {
         h("kbd", { "aria-hidden": "true" }, "/"),
       ),
       themeButton(),
-      h("button", { type: "button", "aria-label": "Keys", title: "Keys", on: { click: openHelp } },
+      h("button", { type: "button", "aria-label": "Glossary and keys", title: "Glossary and keys", on: { click: openHelp } },
         "?"),
     ),
   );
   const part = { topic: "topics", document: "documents", word: "topics" };
   element.mark = (view) => {
     for (const [name, link] of links) {
-      if (name === (part[view] ?? view)) link.setAttribute("aria-current", "page");
-      else link.removeAttribute("aria-current");
+      if (name === (part[view] ?? view)) {
+        link.setAttribute("aria-current", "page");
+        link.closest("nav").scrollLeft = link.offsetLeft - 60; // on a phone
+      } else link.removeAttribute("aria-current");
     }
   };
   return element;

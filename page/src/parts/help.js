@@ -1,11 +1,11 @@
-/** The keys that do things. */
+/** Words explained, and the keys that do things. */
 
 import { h } from "../dom.js";
 import { app } from "../state.js";
 
 const KEYS = [
   ["/", "search topics, words and documents"],
-  ["?", "this list"],
+  ["?", "this glossary"],
   ["[ ]", "topic or document before, after"],
   ["t", "light or dark"],
   ["\u2190 \u2191 \u2192 \u2193", "on the map: the next topic in that direction"],
@@ -15,7 +15,27 @@ const KEYS = [
   ["Esc", "close search, help, or a name that is being changed"],
 ];
 
-/** Open the list in a dialog. */
+const GLOSSARY = [
+  ["Topic", "words that tend to occur in the same documents. A document has several topics. The "
+    + "names are the topics\u2019 own words unless somebody renamed them."],
+  ["Size", "the topic\u2019s part of all words"],
+  ["Share", "the topic\u2019s part of some documents, such as those of a month: corrected for the "
+    + "error that short documents cause in a mean"],
+  ["Interval, band", "where the share lies with 95% confidence if the topics are right"],
+  ["Typical document", "one with much of the topic"],
+  ["Distinctive, frequent", "words that are more frequent in the topic than elsewhere, or simply "
+    + "frequent (relevance \u03bb = 0 to 1)"],
+  ["Coherence", "how often a topic\u2019s ten best words share a document (NPMI): 1 always, 0 by chance"],
+  ["Stability", "whether the topic is found again with other random numbers: 1 yes, 0 no"],
+  ["Diversity", "how many of the topics\u2019 best words are in one topic only"],
+  ["Prediction", "among how many equally likely words the model must guess (perplexity)"],
+  ["Guarantee", "a proof, for each document, of how much better another mixture could be"],
+];
+
+const list = (rows, kind) => h("dl", { class: kind }, rows.map(([name, told]) =>
+  h("div", {}, h("dt", {}, kind ? name : h("kbd", {}, name)), h("dd", {}, told))));
+
+/** Open both in a dialog. */
 export function openHelp() {
   const on = h("input", { type: "checkbox", checked: app.shortcuts });
   on.addEventListener("change", () => {
@@ -23,10 +43,11 @@ export function openHelp() {
   });
   const dialog = h(
     "dialog",
-    { class: "help", "aria-label": "Keys" },
+    { class: "help", "aria-label": "Glossary and keys", tabindex: "0" },
+    h("h2", {}, "Words of this page"),
+    list(GLOSSARY, "glossary"),
     h("h2", {}, "Keys"),
-    h("dl", {}, KEYS.map(([key, told]) => h("div", {}, h("dt", {}, h("kbd", {}, key)),
-      h("dd", {}, told)))),
+    list(KEYS),
     h("p", { class: "note" }, "The map moves with the mouse or two fingers; Ctrl and the "
       + "wheel bring it closer."),
     h("label", { class: "check" }, on, "Enable single-key shortcuts (/ ? [ ] t)"),

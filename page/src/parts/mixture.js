@@ -2,7 +2,7 @@
 
 import { bars } from "../charts/bars.js";
 import { bdi, h } from "../dom.js";
-import { factor, nats, percent } from "../numbers.js";
+import { NEAR, factor, nats, percent } from "../numbers.js";
 import { address } from "../router.js";
 import { label } from "../state.js";
 import { figure } from "./figure.js";
@@ -75,13 +75,13 @@ export function strip(mixture, colours) {
 export function certificate(loss, n_tokens) {
   if (!n_tokens) return "The document has no words of the vocabulary; its mixture equals the prior.";
   if (loss === null || Number.isNaN(loss)) return "The accuracy of this mixture is unknown.";
+  const better = loss / n_tokens <= NEAR ? "noticeably better"
+    : `better by more than ${percent(Math.expm1(loss / n_tokens))} a word`;
   return [
-    h(
-      "strong",
-      { title: `The log-likelihood is at most ${nats(loss)} nats below its maximum.` },
-      `Proved to within a factor of ${factor(loss)}. `,
-    ),
-    "No other mixture of these topics makes the document\u2019s words more than ",
-    `${factor(loss)} times as probable.`,
+    h("strong", {}, "Proved: "),
+    `no other mixture of these topics explains the document\u2019s words ${better}.`,
+    h("details", {}, h("summary", {}, "In numbers"),
+      `Another mixture makes the document\u2019s words at most ${factor(loss)} times as probable, `
+        + `${percent(Math.expm1(loss / n_tokens))} a word: a log-likelihood of ${nats(loss)} nats.`),
   ];
 }

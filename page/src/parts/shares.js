@@ -1,94 +1,122 @@
-/** A topic's shares over time and by group, where the documents have such columns. */
+/** Topics' shares over time and by group, where the documents have such columns. */
 
 import { bars } from "../charts/bars.js";
 import { curve } from "../charts/curve.js";
+import { multiples } from "../charts/multiples.js";
+import { dateOf, inWords, runs } from "../charts/time.js";
+import { trends } from "../data/trends.js";
+import { h } from "../dom.js";
 import { count, percent, percentTick, plural } from "../numbers.js";
 import { address } from "../router.js";
 import { app, label } from "../state.js";
 import { figure } from "./figure.js";
 
-/** A bin's beginning as a date: 2007, 2007-04, 2007-04-12, 2007-Q2, 2007-W15; or null. */
-export function dateOf(bin) {
-  const found = /^(\d{4})(?:-(?:Q([1-4])|W(\d\d)|(\d\d)(?:-(\d\d))?))?(?:[T ].*)?$/.exec(bin);
-  if (!found) return null;
-  const [, year, quarter, week, month, day] = found;
-  if (quarter) return new Date(Date.UTC(year, 3 * (quarter - 1)));
-  if (week) return new Date(Date.UTC(year, 0, 1 + 7 * (week - 1)));
-  if (/[T ]/.test(bin)) return new Date(`${bin.replace(" ", "T")}Z`);
-  return new Date(Date.UTC(year, (month ?? 1) - 1, day ?? 1));
-}
-
 const HIGHEST = 15; // groups in a chart
 const FEW = 10; // documents, whose mean says little
 
-/** Which bins or groups have documents enough to be drawn; all that have any, if hardly one. */
-function enough(n_docs) {
-  const all = n_docs.map((_, i) => i);
-  const many = all.filter((i) => n_docs[i] >= FEW);
-  return many.length > 1 ? many : all.filter((i) => n_docs[i] > 0);
+/** The groups that have documents enough to be drawn; all of them, if hardly one has. */
+export function drawnGroups({ n_docs: n }) {
+  const all = n.map((_, i) => i);
+  const many = all.filter((i) => n[i] >= FEW);
+  return many.length > 1 ? many : all;
 }
 
-const CORRECTED = "Corrected share: the topic\u2019s part of the likeliest mixture of all words of "
-  + "these documents. Mean: of the documents\u2019 own mixtures, biased where these are short.";
+/** What shares are, once in a view. */
+export const sharesNote = () => h(
+  "p",
+  { class: "note" },
+  "Shares are corrected: the topic\u2019s part of the likeliest mixture of all words of these "
+    + "documents, with a 95% interval that takes the topics as given. The mean of the documents\u2019 "
+    + "own mixtures, which spreadsheets show, is biased for short documents and is given beside it.",
+);
 
 /** A bin or a group in words. */
-const told = (name, { shares, means, n_docs }, i, topic) =>
-  `${name}: corrected share ${percent(shares[i][topic])}, mean share ${percent(means[i][topic])} of `
-    + plural(n_docs[i], "document");
+const told = (name, { shares, low, high, means, n_docs }, i, k) =>
+  `${name}: ${percent(shares[i][k])} (${percent(low[i][k])} to ${percent(high[i][k])}), `
+    + `mean ${percent(means[i][k])}, of ${plural(n_docs[i], "document")}`;
 
-/** The table of all bins or groups. */
-const table = (names, column, { shares, means, n_docs }, topic) => ({
-  columns: [column, "documents", "corrected share", "mean share"],
-  rows: names.map((name, i) => [name, n_docs[i], shares[i][topic], means[i][topic]]),
+/** The table of all bins or groups, for some topics. */
+const table = (names, column, { shares, low, high, means, n_docs }, topics) => ({
+  columns: ["topic", "label", column, "documents", "corrected share", "from", "to", "mean share"],
+  rows: topics.flatMap((k) => names.map((name, i) => [k, label(k), name, n_docs[i], shares[i][k],
+    low[i][k], high[i][k], means[i][k]])),
 });
 
 const leftOut = (n, name) => (n > 0
   ? ` ${plural(n, name)} of fewer than ${FEW} documents left out.` : "");
 
-const AXIS = {
-  year: { year: "numeric" },
-  quarter: { month: "short", year: "numeric" },
-  month: { month: "short", year: "numeric" },
-  day: { day: "numeric", month: "short" },
-};
-const HOURS = { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" };
+const unitsLeft = ({ bins, drawn, unit }) => leftOut(bins.length - drawn.length, unit);
+
+/** The bins of a topic that are drawn. */
+const points = (time, topic) => time.drawn.map((i) => ({
+  x: dateOf(time.bins[i]),
+  y: time.shares[i][topic],
+  low: time.low[i][topic],
+  high: time.high[i][topic],
+  mean: time.means[i][topic],
+  href: address("documents", null, { topic, time: time.bins[i] }),
+  title: told(inWords(time.bins[i], time.unit), time, i, topic),
+}));
 
 /** The topic over time, or null. */
 export function timeFigure(topic) {
   const { time } = app.model.meta;
-  if (!time || time.bins.length < 2) return null;
-  const dates = time.bins.map(dateOf);
-  const dated = dates.every((date) => date !== null && !Number.isNaN(date.getTime()));
-  const seen = enough(time.n_docs);
-  const some = time.n_docs.filter((n) => n > 0).length;
-  const axis = new Intl.DateTimeFormat("en-GB", { timeZone: "UTC", ...AXIS[time.unit] ?? HOURS });
-  const points = () => seen.map((i) => ({
-    x: dated ? dates[i] : i,
-    y: time.shares[i][topic],
-    href: address("documents", null, { topic, time: time.bins[i] }),
-    title: told(time.bins[i], time, i, topic),
-  }));
+  if (!time) return null;
   return figure({
     title: "Over time",
     name: `topic-${topic}-over-time`,
     about: () => `Topic ${topic}, ${label(topic)}`,
-    note: CORRECTED
-      + leftOut(some - seen.length, `${time.unit}`),
-    chart: curve(points, {
+    note: `By ${time.unit}: corrected share with its interval; dotted, the mean. Lines are broken `
+      + `where there are no documents.${unitsLeft(time)}`,
+    chart: curve(() => points(time, topic), {
       name: "Corrected share of the topic over time",
-      formatX: dated ? (date) => axis.format(date) : (i) => time.bins[i] ?? "",
       formatY: percentTick,
-      fromZero: true,
+      gaps: time.gaps,
     }),
-    data: () => table(time.bins, time.column, time, topic),
+    data: () => table(time.bins, time.column, time, [topic]),
+  });
+}
+
+const KINDS = { rising: "Rising", falling: "Falling", event: "Events", steady: "No clear trend" };
+const SIGNS = { rising: "\u25b2", falling: "\u25bc", event: "\u25c6", steady: "\u2013" };
+
+function moved({ kind, from, to, peak }, topic, time) {
+  if (kind !== "event") return `${percent(from)} \u2192 ${percent(to)}`;
+  return `${percent(time.shares[peak][topic])}, ${inWords(time.bins[peak], time.unit)}`;
+}
+
+/** All topics over time in one picture; if `most` is given, at most so many. */
+export function allOverTime({ title = "All topics over time", most = Infinity } = {}) {
+  const { time } = app.model.meta;
+  const all = trends(time);
+  const kinds = Object.keys(KINDS).map((kind) => all.filter((each) => each.kind === kind));
+  const dates = time.drawn.map((i) => dateOf(time.bins[i]));
+  const cells = () => kinds.flatMap((some) => some.map(({ topic, kind, ...rest }, i) => ({
+    kind,
+    heading: i ? null : `${SIGNS[kind]} ${KINDS[kind]} (${some.length})`,
+    label: label(topic),
+    href: address("topic", topic),
+    told: moved({ kind, ...rest }, topic, time),
+    runs: runs(points(time, topic), time.gaps),
+    ends: [dates[0], dates.at(-1)],
+  }))).slice(0, most);
+  return figure({
+    title,
+    level: 2,
+    name: "topics-over-time",
+    note: `By ${time.unit}, each topic on its own scale, with its 95% interval. Rising and falling: `
+      + "the first third of the time against the last, where the intervals do not overlap. Events: "
+      + `one ${time.unit} with more than twice as much as all others.${unitsLeft(time)}`,
+    chart: multiples(cells, "Corrected shares of all topics over time"),
+    data: () => table(time.bins, time.column, time, all.map(({ topic }) => topic)),
   });
 }
 
 /** The topic by group, or null. */
 export function groupFigure(topic) {
   const { groups } = app.model.meta;
-  if (!groups || groups.names.length < 2) return null;
-  const drawn = enough(groups.n_docs);
+  if (!groups) return null;
+  const drawn = drawnGroups(groups);
   const rows = drawn.map((i) => ({
     label: `${groups.names[i]} (${count(groups.n_docs[i])})`,
     value: groups.shares[i][topic],
@@ -106,8 +134,8 @@ export function groupFigure(topic) {
     title: `By ${groups.column}`,
     name: `topic-${topic}-by-group`,
     about: () => `Topic ${topic}, ${label(topic)}`,
-    note: `${CORRECTED}${more}${few}${others}`,
+    note: `Corrected share, and the mean.${more}${few}${others}`,
     chart: bars(() => order, { name: "Corrected share of the topic by group" }),
-    data: () => table(groups.names, groups.column, groups, topic),
+    data: () => table(groups.names, groups.column, groups, [topic]),
   });
 }

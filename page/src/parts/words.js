@@ -19,17 +19,14 @@ function slider(value, onInput) {
   const id = unique("lambda");
   const shown = h("output", { for: id }, fixed(value));
   const input = h("input", { id, type: "range", min: 0, max: 1, step: 0.05, value });
-  const say = () => input.setAttribute("aria-valuetext", `lambda ${fixed(Number(input.value))}`);
   input.addEventListener("input", () => {
     shown.textContent = fixed(Number(input.value));
-    say();
     onInput(Number(input.value));
   });
-  say();
   return h(
     "div",
     { class: "slider" },
-    h("label", { for: id }, "Relevance \u03bb ", shown),
+    h("label", { for: id }, "Which words ", shown),
     h("div", { class: "ends" }, h("span", {}, "distinctive"), input, h("span", {}, "frequent")),
   );
 }

@@ -1,5 +1,6 @@
 /** One document: its text with coloured words, its mixture, and what is proved about that. */
 
+import { inWords } from "../charts/time.js";
 import * as store from "../data/store.js";
 import { bdi, h } from "../dom.js";
 import { plural } from "../numbers.js";
@@ -48,7 +49,8 @@ export async function document({ id }) {
 
 function facts(all, i) {
   const { time, groups } = app.model.meta;
-  const bin = time?.bins[all.arrays.time?.[i] ?? -1];
+  const at = time?.bins[all.arrays.time?.[i] ?? -1];
+  const bin = at && inWords(at, time.unit);
   const group = groups?.names[all.arrays.group?.[i] ?? -1];
   const known = plural(Math.round(all.arrays.tokens[i]), "word");
   const parts = [`${known} that the model knows`, bin, group && bdi(group)].filter(Boolean);

@@ -1,5 +1,6 @@
 /** The documents: found by topic and by words. */
 
+import { inWords } from "../charts/time.js";
 import * as store from "../data/store.js";
 import { bdi, h, settled } from "../dom.js";
 import { count, nats, percent, plural } from "../numbers.js";
@@ -82,9 +83,10 @@ function told(all, found, q) {
 }
 
 /** A choice of one of some values, or of all. */
-function selected(id, name, all, values, wanted, onChange) {
+function selected(id, name, all, values, wanted, onChange, written = (value) => value) {
   const option = (value, text) => h("option", { value, selected: value === wanted }, text);
-  const select = h("select", { id }, option("", all), values.map((value) => option(value, value)));
+  const select = h("select", { id }, option("", all),
+    values.map((value) => option(value, written(value))));
   select.addEventListener("change", () => onChange(select.value));
   return h("label", { for: id }, name, select);
 }
@@ -110,7 +112,7 @@ function tools(wanted, change, save) {
     h("label", { for: "q", class: "grow" }, "Words in title or text", words),
     h("label", { for: "topic" }, "Topic", topic),
     time && selected("time", time.column, `any ${time.unit}`, time.bins, wanted.time,
-      (value) => change({ time: value })),
+      (value) => change({ time: value }), (bin) => inWords(bin, time.unit)),
     groups && selected("group", groups.column, "all", groups.names, wanted.group,
       (value) => change({ group: value })),
     h("label", { for: "sort" }, "Order", sort),
@@ -129,6 +131,8 @@ function sorted(all, found, sort) {
 function item(all, i, topic) {
   const mixture = all.mixture(i);
   const best = topic ?? mixture[0]?.topic;
+  const { time } = app.model.meta;
+  const bin = time?.bins[all.arrays.time?.[i] ?? -1];
   return h(
     "li",
     {},
@@ -139,7 +143,8 @@ function item(all, i, topic) {
       { class: "note" },
       best === undefined ? "no words" : [`${percent(all.share(i, best))} `,
         h("a", { href: address("topic", best) }, `${best} `, bdi(label(best))), " \u00b7 "],
-      `${plural(Math.round(all.arrays.tokens[i]), "word")} \u00b7 document ${all.number(i)}`,
+      `${plural(Math.round(all.arrays.tokens[i]), "word")} \u00b7 document ${all.number(i)}`
+        + (bin ? ` \u00b7 ${inWords(bin, time.unit)}` : ""),
     ),
   );
 }
@@ -148,11 +153,17 @@ function data(all, found) {
   const most = Math.max(0, ...found.map((i) => all.mixture(i).length));
   const each = Array.from({ length: most }, (_, n) => [`topic ${n + 1}`, `label ${n + 1}`,
     `share ${n + 1}`]);
+  const { time, groups } = app.model.meta;
+  const columns = [
+    time && [time.column, time.bins, all.arrays.time],
+    groups && [groups.column, groups.names, all.arrays.group],
+  ].filter(Boolean);
   return {
-    columns: ["document", "name", "words", "loss in nats", ...each.flat()],
+    columns: ["document", "name", ...columns.map(([name]) => name), "words", "loss in nats", ...each.flat()],
     rows: found.map((i) => [
       all.number(i),
       all.name(i),
+      ...columns.map(([, names, places]) => names[places[i]] ?? null),
       all.arrays.tokens[i],
       Number.isNaN(all.arrays.loss[i]) ? null : Number(nats(all.arrays.loss[i]).replace("<", "")),
       ...all.mixture(i).flatMap(({ topic, weight }) => [topic, label(topic), weight]),

@@ -3,11 +3,11 @@
 import { bars } from "../charts/bars.js";
 import * as store from "../data/store.js";
 import { h } from "../dom.js";
-import { COHERENCE, count, fixed, percent } from "../numbers.js";
+import { count, fixed, percent } from "../numbers.js";
 import { card } from "../parts/document.js";
 import { figure } from "../parts/figure.js";
 import { editableLabel, labelFiles } from "../parts/labels.js";
-import { groupFigure, timeFigure } from "../parts/shares.js";
+import { groupFigure, sharesNote, timeFigure } from "../parts/shares.js";
 import { lambdaOf, wordsFigure } from "../parts/words.js";
 import { address } from "../router.js";
 import { app, label, titled } from "../state.js";
@@ -20,7 +20,8 @@ export function topic({ id, query }) {
   const files = labelFiles();
   const typical = h("div", { class: "cards" });
   fill(typical, k);
-  const aside = [timeFigure(k), groupFigure(k), relatedFigure(k)];
+  const shares = [timeFigure(k), groupFigure(k)];
+  const aside = [...shares, shares.some(Boolean) && sharesNote(), relatedFigure(k)];
   return {
     title: `Topic ${k}: ${label(k)}`,
     previous: k > 0 ? address("topic", k - 1) : null,
@@ -64,15 +65,14 @@ function facts(k) {
   const { model } = app;
   const { weight, coherence, stability } = model.topics[k];
   const rank = model.byWeight.indexOf(k) + 1;
-  const fact = (name, value, told, title) =>
-    h("div", { class: "tile", title }, h("dt", {}, name), h("dd", {}, value), h("dd", {}, told));
+  const fact = (name, value, told) =>
+    h("div", { class: "tile" }, h("dt", {}, name), h("dd", {}, value), h("dd", {}, told));
   return h(
     "dl",
     { class: "tiles small" },
-    weight != null && fact("Weight", percent(weight),
+    weight != null && fact("Size", percent(weight),
       `of all words; number ${count(rank)} of ${count(model.size)} by size`),
-    coherence != null && fact("Coherence", fixed(coherence), compared(k, "coherence"),
-      COHERENCE),
+    coherence != null && fact("Coherence", fixed(coherence), compared(k, "coherence")),
     stability != null && fact("Stability", fixed(stability), model.meta.stability ?? ""),
   );
 }

@@ -10,7 +10,7 @@ import { labelFiles } from "../parts/labels.js";
 
 const SORTS = {
   number: ["Number", (a, b) => a - b],
-  weight: ["Weight", (a, b) => app.model.weight(b) - app.model.weight(a)],
+  weight: ["Size", (a, b) => app.model.weight(b) - app.model.weight(a)],
   coherence: ["Coherence", (a, b) => valueOf(b, "coherence") - valueOf(a, "coherence")],
   stability: ["Stability", (a, b) => valueOf(b, "stability") - valueOf(a, "stability")],
 };

@@ -147,7 +147,22 @@ def corpus_shares(
         )
     n = n_docs[bins, np.newaxis]
     linear, squares, means = sums[:, bins] / n
-    corrected = unmixing.likeliest(sparse.csr_array(frequencies)[bins] / n)
+    words = sparse.csr_array(frequencies)[bins] / n
+    shares, low, high = corrected_shares(unmixing, n, words, linear, squares, level)
+    counts = sparse.csr_array(counts)[bins]
+    counts.sort_indices()
+    return SharesByBin(bins, n_docs[bins], shares, low, high, means, counts)
+
+
+def corrected_shares(
+    unmixing: Unmixing, n: Any, words: Any, linear: Any, squares: Any, level: float = 0.95
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return the corrected shares of bins of n (bins, 1) documents, with the limits of intervals.
+
+    `words`, `linear` and `squares` are the documents' mean word frequencies, linear shares and
+    squares of these.
+    """
+    corrected = unmixing.likeliest(words)
     # the variance may be negative by rounding
     deviations = np.sqrt(np.maximum(squares - linear**2, 0.0) / np.maximum(n - 1, 1))
     quantile = stdtrit(np.maximum(n - 1, 1), 0.5 + level / 2)  # Student's t
@@ -155,9 +170,7 @@ def corpus_shares(
     half = np.hypot(quantile * deviations, on_simplex(linear) - corrected)
     half = np.where(n > 1, half, np.nan)
     low, high = np.clip((corrected - half, corrected + half), 0.0, 1.0)
-    counts = sparse.csr_array(counts)[bins]
-    counts.sort_indices()
-    return SharesByBin(bins, n_docs[bins], corrected, low, high, means, counts)
+    return corrected, low, high
 
 
 def _table(

@@ -3,7 +3,7 @@
 import datetime as dt
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
@@ -17,6 +17,12 @@ from opelda.corpus._kinds import is_missing
 from opelda.errors import DataWarning, InputError, warn
 
 MOST_BINS, FEW_DOCUMENTS = 60, 20
+FEW_DRAWN = 10  # documents of a bin that a figure shows
+# Longer units that are compared, the first that has two.
+PERIODS: dict[str, tuple[str, ...]] = {
+    "minute": ("hour",), "hour": ("day",), "day": ("month", "week"), "week": ("month",),
+    "month": ("year", "quarter"), "quarter": ("year",), "year": (),
+}  # fmt: skip
 MONTHS = {"month": 1, "quarter": 3, "year": 12}
 LENGTHS = {unit: dt.timedelta(**{f"{unit}s": 1}) for unit in ("minute", "hour", "day", "week")}
 FIRST = dt.datetime(1, 1, 1)  # a Monday
@@ -43,8 +49,8 @@ class TimeBins:
 def time_bins(times: Sequence[Any], unit: str | None = None) -> TimeBins:
     """Assign documents to bins by their times.
 
-    By default the bins are as fine as possible, with at most 60 bins and at least 20 documents in
-    each on average. Times keep their local clock; time zones are ignored.
+    By default `fitting_unit` chooses the unit. Times keep their local clock; time zones are
+    ignored.
     """
     reader = TimeReader()
     moments = reader.read(_listed(times))
@@ -53,17 +59,45 @@ def time_bins(times: Sequence[Any], unit: str | None = None) -> TimeBins:
     if not known:
         raise InputError("No document has a time; check the column of times.")
     if unit is None:
-        sizes = {each: len({start_of(moment, each) for moment in known}) for each in UNITS}
-        n_bins = next(
-            (n for n in sizes.values() if n <= min(MOST_BINS, len(known) / FEW_DOCUMENTS)),
-            sizes["year"],
-        )
-        # times that are all at the beginning of longer ones have no finer meaning
-        unit = next(each for each in reversed(UNITS) if sizes[each] == n_bins)
+        unit = fitting_unit(set(known), len(known))
     keys = [None if moment is None else start_of(moment, unit) for moment in moments]
     starts = sorted({key for key in keys if key is not None})
     labels = [label_of(start, unit) for start in starts]
     return TimeBins(unit, labels, starts, _places(starts, keys))
+
+
+def fitting_unit(
+    moments: Collection[dt.datetime], n_docs: int, units: Sequence[str] = UNITS
+) -> str:
+    """Return the finest unit with at most 60 bins from the first to the last moment, empty ones
+    included, and at least 20 documents in each other bin on average.
+    """
+    sizes = {unit: len({start_of(moment, unit) for moment in moments}) for unit in units}
+    fits = (
+        u for u in units if sizes[u] * FEW_DOCUMENTS <= n_docs and span(moments, u) <= MOST_BINS
+    )
+    found = next(fits, units[-1])
+    # times that are all at the beginning of longer ones have no finer meaning
+    return next(unit for unit in reversed(units) if sizes[unit] == sizes[found])
+
+
+def span(moments: Collection[dt.datetime], unit: str) -> int:
+    """Return the number of bins from the first to the last moment."""
+    return 1 + bin_number(max(moments), unit) - bin_number(min(moments), unit)
+
+
+def gaps_after(starts: Sequence[dt.datetime], unit: str) -> list[int]:
+    """Return the places of bins after a gap, over which no line is drawn.
+
+    A gap is longer than the usual step between bins; for days and shorter units, such as weekdays,
+    longer than three usual steps.
+
+    >>> gaps_after([dt.datetime(1987, month, 1) for month in (1, 2, 3, 5, 6)], "month")
+    [3]
+    """
+    steps = np.diff([bin_number(start, unit) for start in starts])
+    most = np.median(steps) * (3 if unit in ("minute", "hour", "day") else 1)
+    return [int(i) + 1 for i in np.flatnonzero(steps > most)]
 
 
 def group_bins(labels: Sequence[Any], most: int) -> tuple[list[str], NDArray[np.intp]]:

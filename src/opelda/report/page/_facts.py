@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from opelda._names import UNITS
+from opelda._word_ranking import SMALLEST
 from opelda.corpus._matrix import row_sums
 from opelda.corpus.text import COUNT_VECTORIZER, WHITESPACE
 from opelda.corpus.text._markup import SPELLED
@@ -19,9 +21,9 @@ from opelda.metrics import coherence as npmi
 from opelda.metrics import log_predictive_probability, match_topics, topic_diversity
 from opelda.metrics._matching import similarities, stability_over_runs
 from opelda.metrics._top_words import shares_or_even, topic_weights
-from opelda.report._times import label_of
+from opelda.report._times import FEW_DRAWN, PERIODS, fitting_unit, gaps_after, label_of
 from opelda.report._topic_map import map_positions
-from opelda.report.page._gathered import SHORTER, WITHIN, Gathered
+from opelda.report.page._gathered import NEAR, SHORTER, WITHIN, Gathered, SummedShares
 from opelda.report.page._payload import ExportedTopics, as_base64, documents
 
 FORMAT = 1
@@ -51,13 +53,16 @@ def facts(
     if again is None and stability:
         again = _stability(model, topics, sample)
         runs = f"another seed, from {n_sampled} of the documents"
-    score = _score(model, sample, 1_000) if held_out is None else _score(model, held_out)
+    marginal = weights @ topics
+    scored = (sample, marginal, 1_000) if held_out is None else (held_out, marginal)
+    score = _score(model, *scored)
     n = max(found.n_docs, 1)
     meta = model_facts(model, name, topics, kept, weights, coherence, of, again) | {
         "score": score and score | {"held_out": held_out is not None},
         "guarantee": {
             "n_docs": found.n_docs,
             "within": [[nats, float(x)] for nats, x in zip(WITHIN, found.within / n, strict=True)],
+            "near": [NEAR, found.n_near / n],
             "mean": number(found.loss_sum / n),
             "max": number(found.loss_max),
         },
@@ -65,6 +70,8 @@ def facts(
         "stability": None if again is None else STABILITY.format(runs),
         "sampled": _left_out(found, kept),
     }
+    for topic, best in zip(meta["topics"], found.typical, strict=True):
+        topic["headline"] = [best[0], found.entries[best[0]].name[:200]] if best else None
     packed = kept.packed(model._words(), len(topics))
     return meta, {"topics": packed, "documents": documents(found, meta)}
 
@@ -225,17 +232,21 @@ def counted(model: Any, held_out: Any) -> Any:
     return counts
 
 
-def _score(model: Any, counts: Any, n: int | None = None) -> dict[str, Any] | None:
+def _score(
+    model: Any, counts: Any, marginal: NDArray[np.float64], n: int | None = None
+) -> dict[str, Any] | None:
     counts = counts[row_sums(counts) >= LEAST_TOKENS]
     if n is not None:
         counts = counts[np.sort(np.random.default_rng(0).permutation(counts.shape[0])[:n])]
     if not counts.shape[0]:
         return None
     score = log_predictive_probability(model, counts, method=None, random_state=model._state.seed)
+    alone = counts @ np.log(np.maximum(marginal, SMALLEST)) / row_sums(counts)
     return {
         "lpp": number(score.macro),
         "error": number(score.standard_error),
         "perplexity": number(score.perplexity),
+        "unigram": number(np.exp(-alone.mean())),  # perplexity of the words' frequencies
         "n_docs": int(score.n_documents),
     }
 
@@ -255,13 +266,8 @@ def _stability(model: Any, topics: NDArray[Any], sample: Any) -> NDArray[np.floa
 def _shares(found: Gathered) -> dict[str, Any]:
     """Return the topics' shares over time and by group, if there are two bins or groups."""
     shares: dict[str, Any] = {"time": None, "groups": None}
-    if found.times is not None and len(bins := found.times.finish()) >= 2:
-        shares["time"] = {
-            "column": found.time,
-            "unit": found.times.units[0],
-            "bins": [label_of(key, found.times.units[0]) for key in bins],
-            **found.times.facts(bins, found.unmixing),
-        }
+    if found.times is not None and len(found.times.sums) >= 2:
+        shares["time"] = _over_time(found, found.times)
     if found.groups is not None and len(found.groups.sums) >= 2:
         n_docs = found.groups.n_docs
         names = sorted(n_docs, key=lambda name: (-n_docs[name], name))
@@ -273,6 +279,42 @@ def _shares(found: Gathered) -> dict[str, Any]:
             "n_others": len(names) - len(shown),
         }
     return shares
+
+
+def _over_time(found: Gathered, times: SummedShares) -> dict[str, Any] | None:
+    """Return shares in bins of the fitting unit, and in longer periods that a reader compares."""
+    held = str(times.unit)
+    units = UNITS[UNITS.index(held) :]
+    unit = fitting_unit(times.sums, sum(times.n_docs.values()), units)
+    by_unit = {each: times.by(each) for each in (*PERIODS[unit], unit)}
+    longer = next(each for each, sums in by_unit.items() if len(sums.sums) >= 2 or each == unit)
+    bins, periods = (sorted(by_unit[each].sums) for each in (unit, longer))
+    if len(bins) < 2:
+        return None
+    found.bins, found.periods = by_unit[unit], by_unit[longer]
+    counted = np.array([by_unit[unit].n_docs[key] for key in bins])
+    drawn = np.flatnonzero(counted >= FEW_DRAWN)
+    if len(drawn) < 2:
+        drawn = np.arange(len(bins))
+    ends, n = SummedShares(), max(1, len(drawn) // 3)
+    for part, places in enumerate((drawn[:n], drawn[-n:])):
+        for key in (bins[i] for i in places):
+            ends.put(part, by_unit[unit].sums[key], by_unit[unit].n_docs[key])
+    return {
+        "column": found.time,
+        "unit": unit,
+        "span": [held, *(label_of(key, held) for key in (min(times.sums), max(times.sums)))],
+        "bins": [label_of(key, unit) for key in bins],
+        **by_unit[unit].facts(bins, found.unmixing),
+        "drawn": drawn.tolist(),
+        "gaps": gaps_after([bins[i] for i in drawn], unit),
+        "ends": ends.facts([0, 1], found.unmixing),  # the first and the last third
+        "periods": {
+            "unit": longer,
+            "bins": [label_of(key, longer) for key in periods],
+            **by_unit[longer].facts(periods, found.unmixing),
+        },
+    }
 
 
 def _left_out(found: Gathered, topics: ExportedTopics) -> list[str]:

@@ -1,6 +1,6 @@
 """Documents for a page, gathered in one pass and in bounded memory."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -18,7 +18,8 @@ from opelda.engines.seam import GOLDEN, mix
 from opelda.errors import DataWarning, InputError, warn
 from opelda.report._document_blocks import DocumentBlock, called
 from opelda.report._retrieval import TypicalDocuments
-from opelda.report._times import FEW_DOCUMENTS, MOST_BINS, TimeReader, start_of
+from opelda.report._shares import corrected_shares
+from opelda.report._times import MOST_BINS, TimeReader, span, start_of
 from opelda.report._unmixing import Unmixing
 
 MOST_DOCUMENTS = 100_000  # listed in a page
@@ -27,18 +28,19 @@ SHORTER = (20_000, 10_000, 5_000, 2_000, 1_000, 500, 200)  # characters of a tex
 NEW_AT_ONCE = 20_000
 GROUP_SUMS = 10_000_000  # entries of the sums of groups
 WITHIN = (0.01, 0.1, 1.0)  # nats
-# Each within the next: weeks are in no month.
-NESTED = ("minute", "hour", "day", "month", "quarter", "year")
+NEAR = 0.05  # nats per word
+# Units of held sums, each within the next, and bins of a unit that are held: days may become weeks.
+HELD = {"minute": 60, "hour": 60, "day": 7 * MOST_BINS, "month": 60, "quarter": 60, "year": np.inf}
 
 
 class SummedShares:
     """Sums of documents' words and mixtures by group, or by time in bins that may get longer.
 
-    New keys are left out once the sums have `most` entries. `units` of time are nested.
+    New keys are left out once the sums have `most` entries.
     """
 
-    def __init__(self, most: float = np.inf, units: Sequence[str] = ()) -> None:
-        self.most, self.units = most, units
+    def __init__(self, most: float = np.inf, unit: str | None = None) -> None:
+        self.most, self.unit = most, unit
         self.size = 0  # entries of all sums
         self.sums: dict[Any, sparse.csr_array] = {}  # (1, words and topics)
         self.n_docs: dict[Any, int] = {}
@@ -46,11 +48,11 @@ class SummedShares:
 
     def key(self, value: Any) -> Any:
         """Return the group, or the beginning of the bin."""
-        return start_of(value, self.units[0]) if self.units and value is not None else value
+        return start_of(value, self.unit) if self.unit and value is not None else value
 
-    def add(self, values: Iterable[Any], words: Any, theta: NDArray[Any]) -> None:
-        """Add documents' word frequencies and mixtures, except for a group or time of None."""
-        both = sparse.hstack((words, sparse.csr_array(theta)), format="csr")
+    def add(self, values: Iterable[Any], *parts: Any) -> None:
+        """Add documents' rows of all parts, except for a group or time of None."""
+        both = sparse.hstack([sparse.csr_array(part) for part in parts], format="csr")
         rows: dict[Any, list[int]] = {}
         for row, value in enumerate(values):
             if value is not None:
@@ -59,11 +61,14 @@ class SummedShares:
             if self.size >= self.most and key not in self.sums:
                 self.n_left += len(some)
             else:
-                self._put(key, sparse.csr_array(np.ones((1, len(some)))) @ both[some], len(some))
-        while len(self.units) > 1 and len(self.sums) > MOST_BINS:
-            self._coarsen()
+                self.put(key, sparse.csr_array(np.ones((1, len(some)))) @ both[some], len(some))
+        while self.unit and self.sums and span(self.sums, self.unit) > HELD[self.unit]:
+            longer = list(HELD)[list(HELD).index(self.unit) + 1]
+            found = self.by(longer)
+            self.unit, self.size = longer, found.size
+            self.sums, self.n_docs = found.sums, found.n_docs
 
-    def _put(self, key: Any, total: sparse.csr_array, n_docs: int) -> None:
+    def put(self, key: Any, total: sparse.csr_array, n_docs: int) -> None:
         if key in self.sums:
             self.size -= self.sums[key].nnz
             total = self.sums[key] + total
@@ -71,34 +76,25 @@ class SummedShares:
         self.size += total.nnz
         self.n_docs[key] = self.n_docs.get(key, 0) + n_docs
 
+    def by(self, unit: str) -> "SummedShares":
+        """Return the sums by a longer unit of time."""
+        found = SummedShares(self.most, unit)
+        for key, total in self.sums.items():
+            found.put(found.key(key), total, self.n_docs[key])
+        return found
+
     def facts(self, keys: list[Any], unmixing: Unmixing) -> dict[str, Any]:
-        """Return the documents, corrected shares and mean shares of some keys."""
+        """Return the documents, corrected shares with intervals, and mean shares of some keys."""
         n_docs = [self.n_docs[key] for key in keys]
-        scale = sparse.diags_array(1.0 / np.array(n_docs))
+        n, n_words = np.array(n_docs)[:, np.newaxis], unmixing.topics.shape[1]
+        scale = sparse.diags_array(1.0 / n[:, 0])
         both = sparse.csr_array(scale @ sparse.vstack([self.sums[key] for key in keys]))
-        n_words = unmixing.topics.shape[1]
-        return {
-            "n_docs": n_docs,
-            "shares": unmixing.likeliest(both[:, :n_words]).round(6).tolist(),
-            "means": both[:, n_words:].toarray().round(6).tolist(),
-        }
-
-    def finish(self) -> list[datetime]:
-        """Return the bins in order, coarse enough for 20 documents in each on average."""
-        n_docs = sum(self.n_docs.values())
-        while len(self.units) > 1 and (
-            n_docs < FEW_DOCUMENTS * len(self.sums)
-            # times that are all at the beginning of longer ones have no finer meaning
-            or len({start_of(key, self.units[1]) for key in self.sums}) == len(self.sums)
-        ):
-            self._coarsen()
-        return sorted(self.sums)
-
-    def _coarsen(self) -> None:
-        self.units = self.units[1:]
-        sums, n_docs, self.sums, self.n_docs = self.sums, self.n_docs, {}, {}
-        for key, total in sums.items():
-            self._put(self.key(key), total, n_docs[key])
+        linear, squares, means = np.split(both[:, n_words:].toarray(), 3, axis=1)
+        found = corrected_shares(unmixing, n, both[:, :n_words], linear, squares)
+        # a single document has no interval
+        low, high = np.nan_to_num(found[1], nan=0.0), np.nan_to_num(found[2], nan=1.0)
+        named = {"shares": found[0], "low": low, "high": high, "means": means}
+        return {"n_docs": n_docs} | {name: x.round(5).tolist() for name, x in named.items()}
 
 
 @dataclass
@@ -130,12 +126,15 @@ class Gathered:
         self.time, self.group = time, by  # the columns
         self.times: SummedShares | None = None
         self.groups: SummedShares | None = None
+        self.bins: SummedShares | None = None  # by the fitting unit of time, once known
+        self.periods: SummedShares | None = None
         self._given = time is not None
         self._reader = TimeReader()
         self._n_untimed = 0  # documents
         self._untimed: InputError | None = None
         self.mass = np.zeros(self.n_topics)  # tokens of each topic
         self.within = np.zeros(len(WITHIN), np.int64)
+        self.n_near = 0  # documents at most NEAR from the optimum
         self.loss_sum = self.loss_max = 0.0
         self.texts_are_known = False
         self.longest = SHORTER[0]  # characters of a text
@@ -160,15 +159,17 @@ class Gathered:
         self.n_unknown += float(batch.n_unknown_tokens)
         self.mass += known @ theta
         self.within += [int((found.loss <= nats).sum()) for nats in WITHIN]
+        self.n_near += int((found.loss <= NEAR * known).sum())
         self.loss_sum += float(found.loss.sum())
         self.loss_max = max(self.loss_max, float(found.loss.max(initial=0.0)))
         times, groups = self._columns(batch.metadata, len(theta))
         if self.times is not None or self.groups is not None:
             words, has_words = self.unmixing.frequencies(X)
             some = np.flatnonzero(has_words)
+            linear = self.unmixing.shares(X[some])[0]
             for sums, keys in ((self.times, times), (self.groups, groups)):
                 if sums is not None:
-                    sums.add([keys[row] for row in some], words[some], theta[some])
+                    sums.add([keys[i] for i in some], words[some], linear, linear**2, theta[some])
         self._typical.add(DocumentBlock(first, X), theta)
         drawn = self._counted.drawn(numbers)
         self._rows.append((numbers[drawn], X[drawn]))
@@ -186,7 +187,7 @@ class Gathered:
             name = None if batch.names is None else batch.names[row]
             text = None if batch.texts is None else batch.texts[row]
             entry = Entry(
-                called(name, first + row, text),
+                called(name, first + row + 1, text),
                 float(found.n_tokens[row]),
                 float(found.loss[row]),
                 topics.astype(np.uint16),
@@ -214,7 +215,7 @@ class Gathered:
         if self.n_docs == n:
             self.time = self.time or usual_column("time", table.columns)
             self.group = self.group or usual_column("group", table.columns)
-            self.times = None if self.time is None else SummedShares(units=NESTED)
+            self.times = None if self.time is None else SummedShares(unit="minute")
             self.groups = None if self.group is None else SummedShares(GROUP_SUMS)
         if self.time is not None:
             try:  # `settle` decides whether the column holds enough times

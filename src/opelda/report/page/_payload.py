@@ -141,9 +141,10 @@ def documents(found: Gathered, meta: dict[str, Any]) -> str:
         **_ragged("typical_offsets", "typical", typical, np.uint32),
         "text_of": np.array(told, np.uint32),
     }
-    if meta["time"] is not None and (times := found.times) is not None:
-        bins = {start: i for i, start in enumerate(sorted(times.sums))}
-        arrays["time"] = np.array([bins.get(times.key(e.time), -1) for e in entries], np.int16)
+    for name, sums in (("time", found.bins), ("period", found.periods)):
+        if sums is not None:
+            bins = {start: i for i, start in enumerate(sorted(sums.sums))}
+            arrays[name] = np.array([bins.get(sums.key(e.time), -1) for e in entries], np.int16)
     if meta["groups"] is not None:
         groups = {name: i for i, name in enumerate(meta["groups"]["names"])}
         arrays["group"] = np.array([groups.get(entry.group, -1) for entry in entries], np.int16)

@@ -14,7 +14,7 @@ from opelda.metrics._topics import chosen_topics
 from opelda.report._document_blocks import check_model, column_of
 from opelda.report._effects import INTERCEPT
 from opelda.report._shares import MOST_GROUPS, SharesByBin, corpus_shares
-from opelda.report._times import group_bins, time_bins
+from opelda.report._times import gaps_after, group_bins, time_bins
 from opelda.report._unmixing import INTERVALS_NOTE
 from opelda.report.plots._frame import BLUE, GREY, LINES, bars, frame, percent, tidy, written
 from opelda.report.rows import EffectRow
@@ -52,7 +52,7 @@ def plot_over_time(
     >>> sorted(line.get_ydata().round().tolist() for line in axes.lines)
     [[0.0, 1.0], [1.0, 0.0]]
     """
-    from opelda.report.plots._time_axis import gaps_after, time_axis
+    from opelda.report.plots._time_axis import time_axis
 
     if unit is not None:
         choice("unit", unit, UNITS)
@@ -74,7 +74,7 @@ def plot_over_time(
     chosen = _chosen(found, topics, n_topics, len(LINES))
     labels = labels_of(model)
     starts = [bins.starts[i] for i in found.bins]
-    gaps = gaps_after(starts)
+    gaps = gaps_after(starts, bins.unit)
     # a NaN in each gap: lines and bands are not drawn over it
     times = [start for i, start in enumerate(starts) for _ in range(1 + (i in gaps))]
     with frame(ax, 7.2, 3.8, note=INTERVALS_NOTE) as axis:
@@ -83,11 +83,14 @@ def plot_over_time(
                 np.insert(x[:, k], gaps, np.nan) for x in (found.shares, found.low, found.high)
             )
             alone = np.isnan(np.pad(shares, 1, constant_values=np.nan))
-            marked = None if len(starts) <= 40 else np.flatnonzero(alone[:-2] & alone[2:])
+            lone = np.flatnonzero(alone[:-2] & alone[2:])
+            marked = None if len(starts) <= 40 else lone
             name = f"{k} {written(labels[k], 28)}"
             axis.plot(times, shares, dash, color=colour, marker=marker, markevery=marked, ms=4,
                       lw=1.6, label=name)  # fmt: skip
             axis.fill_between(times, *ends, color=colour, alpha=0.18, lw=0)
+            limits = (x[lone] for x in ends)  # bands have no width there
+            axis.vlines([times[i] for i in lone], *limits, color=colour, alpha=0.3, lw=2)
         axis.set_ylim(bottom=0)
         percent(axis.yaxis, axis.get_ylim()[1], 0.05)
         axis.set_ylabel(f"corrected share of documents, by {bins.unit}")

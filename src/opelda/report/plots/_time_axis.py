@@ -60,16 +60,6 @@ def time_axis(axis: Any, starts: list[dt.datetime], unit: str) -> None:
     axis.xaxis.set_major_formatter(FuncFormatter(lambda at, _: _label(_moment(at), unit)))
 
 
-def gaps_after(starts: list[dt.datetime]) -> list[int]:
-    """Return the places of times after a gap of more than three usual steps.
-
-    >>> gaps_after([dt.datetime(1987, month, 1) for month in (1, 2, 3, 10, 11)])
-    [3]
-    """
-    steps = np.diff(np.array(starts, "datetime64[s]")).astype(np.int64)
-    return [int(i) + 1 for i in np.flatnonzero(steps > 3 * np.median(steps))]
-
-
 def _label(moment: dt.datetime, unit: str) -> str:
     """Return the label of a time's bin; an hour's has a line for the day."""
     return "\n".join(reversed(label_of(start_of(moment, unit), unit).split()))
