@@ -32,6 +32,11 @@ test("topics rise, fall, have an event or none of these", () => {
   assert.equal(found[0].peak, 2);
 });
 
+test("a trend that is steep at the end is no event", () => {
+  const [{ kind }] = trends(times([[0.02, 0.02, 0.02, 0.03, 0.1, 0.4], [0.9, 0.9, 0.9, 0.9, 0.9, 0.6]]));
+  assert.equal(kind, "rising");
+});
+
 test("what the interval explains is no change", () => {
   const lists = [[0.1, 0.1, 0.2, 0.2], [0.2, 0.4, 0.2, 0.2]];
   assert.deepEqual(trends(times(lists, 0.2)).map(({ kind }) => kind), ["steady", "steady"]);

@@ -8,7 +8,7 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import sparse
 
@@ -182,6 +182,7 @@ def test_page_has_the_bins_and_intervals_of_topics_over_time(model, meta):
     st.lists(st.integers(0, 400), min_size=2, max_size=60, unique=True),
     st.integers(1, 30),
 )
+@example(3, list(range(0, 200, 3)), 30)  # weeks
 def test_page_and_time_bins_choose_the_same_unit(scale, steps, n_docs):
     """In any order, though a page holds sums of the longest unit that may still be chosen."""
     length = [dt.timedelta(seconds=1), *LENGTHS.values(), dt.timedelta(days=40)][scale]

@@ -54,7 +54,7 @@ function one(g, { label, href, told, runs, ends }, width) {
   const yOf = (name) => (point) => y(point[name]);
   g.append("a").attr("href", href).append("text").attr("class", "name").attr("y", 14)
     .text(fitted(label, width, 14)).append("title").text(label);
-  g.append("text").attr("class", "told").attr("y", 30).text(fitted(told, width, 12));
+  g.append("text").attr("class", "told").attr("y", 30).text(fitted(told, width, 14));
   g.append("line").attr("class", "base").attr("x2", width).attr("y1", BOTTOM).attr("y2", BOTTOM);
   g.append("path").attr("class", "area").attr("d", areaPath(runs, xOf, yOf("low"), yOf("high")));
   g.append("path").attr("class", "line").attr("d", linePath(runs, xOf, yOf("y")));

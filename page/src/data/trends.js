@@ -24,7 +24,9 @@ export function trends(time) {
     const others = drawn.filter((i) => i !== peak);
     const rest = others.length ? pooled(time, others, topic) : to;
     const [high, change] = [shares[peak][topic] - rest.share, Math.abs(to.share - from.share)];
-    const isEvent = low[peak][topic] > EVENT * rest.high && high > change && drawn.length > 3;
+    // at an end it may as well be a trend
+    const isEvent = low[peak][topic] > EVENT * rest.high && high > change
+      && peak !== drawn[0] && peak !== drawn.at(-1);
     const kind = isEvent ? "event" : to.low > from.high && to.share > MORE * from.share ? "rising"
       : to.high < from.low && from.share > MORE * to.share ? "falling" : "steady";
     const size = isEvent ? high : change;

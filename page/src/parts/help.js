@@ -27,7 +27,7 @@ const GLOSSARY = [
     + "frequent (relevance \u03bb = 0 to 1)"],
   ["Coherence", "how often a topic\u2019s ten best words share a document (NPMI): 1 always, 0 by chance"],
   ["Stability", "whether the topic is found again with other random numbers: 1 yes, 0 no"],
-  ["Diversity", "how many of the topics\u2019 best words are in one topic only"],
+  ["Diversity", "how many of the topics\u2019 best words are distinct"],
   ["Prediction", "among how many equally likely words the model must guess (perplexity)"],
   ["Guarantee", "a proof, for each document, of how much better another mixture could be"],
 ];
@@ -56,4 +56,6 @@ export function openHelp() {
   dialog.addEventListener("close", () => dialog.remove());
   document.body.append(dialog);
   dialog.showModal();
+  dialog.focus();
+  dialog.scrollTop = 0; // opening goes to the first field
 }
