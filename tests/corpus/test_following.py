@@ -61,7 +61,7 @@ def test_followed_folder_skips_binary_files(tmp_path):
     batches = iter(stream(tmp_path, batch_size=1, follow=True, vocabulary=Vocabulary(["tea"])))
     assert next(batches).names == ["b.txt"]
     threading.Timer(0.05, (tmp_path / "c.txt").write_text, ["tea"]).start()
-    with pytest.warns(UserWarning, match=r"Skipped 1 binary file: .*/a\.docx\.$"):
+    with pytest.warns(UserWarning, match=r"^1 file skipped: a\.docx \(damaged\)\.$"):
         assert next(batches).names == ["c.txt"]
 
 

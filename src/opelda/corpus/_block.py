@@ -13,6 +13,8 @@ from opelda._validation import choice
 from opelda.corpus._matrix import Counted, stacked
 from opelda.errors import DataWarning, InputError, warn
 
+MOST_NAMED = 10  # skipped files in a warning
+
 # Columns of texts beside the documents by name, null for missing values; None is the key of the
 # documents' own names.
 Beside = dict[str | None, pl.Series]
@@ -28,7 +30,7 @@ class Problems:
         self.on_error = choice("on_error", on_error, ("stop", "skip"))
         self.n_skipped = 0
         self.first: list[str] = []
-        self._binary: list[str] = []  # files skipped since the last warning
+        self._files: list[str] = []  # skipped since the last warning
 
     def add(self, where: str, what: str, remedy: str, **advice: Any) -> None:
         """Report a malformed document; `advice` is passed to `InputError`."""
@@ -42,19 +44,18 @@ class Problems:
         if len(self.first) < 20:
             self.first.append(f"{where} {what}.")
 
-    def skip_binary(self, file: str) -> None:
-        """Skip a binary file of a folder."""
-        self._binary.append(file)
+    def skip_file(self, file: str, reason: str = "") -> None:
+        """Skip a file of a folder that has no text."""
+        self._files.append(f"{file} ({reason})" if reason else file)
 
     def warn(self) -> None:
-        """Warn of the binary files skipped since the last warning."""
-        if not self._binary:
+        """Warn of the files skipped since the last warning."""
+        if not self._files:
             return
-        n_files, named = len(self._binary), ", ".join(self._binary[:3])
-        more = f" and {n_files - 3:,} more" if n_files > 3 else ""
-        what = "binary file" if n_files == 1 else "binary files"
-        self._binary.clear()
-        warn(f"Skipped {n_files:,} {what}: {named}{more}.", DataWarning)
+        n_files, named = len(self._files), ", ".join(self._files[:MOST_NAMED])
+        more = f" and {n_files - MOST_NAMED:,} more" if n_files > MOST_NAMED else ""
+        self._files.clear()
+        warn(f"{n_files:,} file{'s'[: n_files > 1]} skipped: {named}{more}.", DataWarning)
 
 
 class Patience:

@@ -22,7 +22,7 @@ def zipped(name):
 
 NOT_TEXT = {
     "a.docx": zipped("word/document.xml"),
-    "b.pdf": b"%PDF-1.4\n1 0 obj\n",
+    "b": b"%PDF-1.4\n1 0 obj\n",
     "in/c.png": b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR",
     "in/d.bin.gz": gzip.compress(b"tea\0cup"),
 }
@@ -37,10 +37,8 @@ def test_binary_files_in_a_folder_are_skipped_with_a_warning(n_files, encoding, 
     ]:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(data)
-    named = ", ".join(f"{tmp_path}/{name}" for name in [*NOT_TEXT][:n_files][:3])
-    what = "binary file" if n_files == 1 else "binary files"
-    more = " and 1 more" if n_files > 3 else ""
-    message = re.escape(f"Skipped {n_files} {what}: {named}{more}.")
+    named = ", ".join([*NOT_TEXT][:n_files]).replace(".docx", ".docx (damaged)")
+    message = re.escape(f"{n_files} file{'s' * (n_files > 1)} skipped: {named}.")
     options = {"encoding": encoding, "min_df": 1}
     expected = read([*texts.values()], min_df=1, max_df=1.0)
     with pytest.warns(UserWarning, match=f"^{message}$"):
@@ -51,11 +49,20 @@ def test_binary_files_in_a_folder_are_skipped_with_a_warning(n_files, encoding, 
         assert [batch.X.shape[0] for batch in stream(tmp_path, batch_size=2, **options)] == [2, 1]
 
 
+def test_at_most_ten_skipped_files_are_named(tmp_path):
+    for number in range(12):
+        (tmp_path / f"{number:02}.bin").write_bytes(b"\0")
+    (tmp_path / "a").write_text("tea")
+    with pytest.warns(UserWarning, match=r"^12 files skipped: 00\.bin, .* 09\.bin and 2 more\.$"):
+        read(tmp_path)
+
+
 def test_single_binary_file_is_rejected(tmp_path):
     for name, data in NOT_TEXT.items():
         path = tmp_path / os.path.basename(name)
         path.write_bytes(data)
         with pytest.raises(
-            InputError, match=r"is (a binary file of an unsupported format|a zip archive);"
+            InputError,
+            match=r"is a binary file of an unsupported format;|has no readable text: damaged\.$",
         ):
             read(path)

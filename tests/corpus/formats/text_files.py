@@ -20,6 +20,8 @@ def write(name, path, texts, names=None):
             (path / f"{called}.txt").write_text(text)
     elif name == "parquet":
         pl.DataFrame(columns).write_parquet(path)
+    elif name == "xlsx":
+        pl.DataFrame(columns).write_excel(path)
     elif name in ("csv", "tsv"):
         with open(path, "w", newline="") as file:
             table = csv.DictWriter(file, columns, delimiter="," if name == "csv" else "\t")
@@ -28,6 +30,7 @@ def write(name, path, texts, names=None):
     else:
         lines = {
             "lines": lambda: texts,
+            "office": lambda: texts,  # a web page without tags
             "jsonl": lambda: [json.dumps(row, ensure_ascii=False) for row in rows],
             "mallet": lambda: [f"{called}\t_\t{text}" for called, text in named],
         }[name]()

@@ -14,7 +14,7 @@ from opelda.cli._app import command, option
 from opelda.cli._callbacks import learning_display, name_markup
 from opelda.cli._exit import Stop, StoppedError
 from opelda.cli._outputs import check_model_output, save_model
-from opelda.cli._terminal import count, note
+from opelda.cli._terminal import count, note, noted
 from opelda.errors import InputError
 
 OUTPUT = "model.opelda"
@@ -64,7 +64,8 @@ def fit(
     try:
         if resume is None:
             given = inputs.Embeddings(embeddings)
-            documents = inputs.read_corpus(corpus, reading, text, **given.reading)
+            with noted():
+                documents = inputs.read_corpus(corpus, reading, text, **given.reading)
             vectors = given.of(documents)
             if reading.limit is None:
                 given.end()

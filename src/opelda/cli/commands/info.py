@@ -50,6 +50,10 @@ def info(
     if as_json:
         print_json(facts)
         return
+    if facts.get("columns"):
+        from opelda.corpus.formats._text_columns import columns_line
+
+        facts["columns"] = columns_line(facts["columns"])
     print_facts((name.replace("_", " "), _text(value)) for name, value in facts.items())
     if thing is None:
         print_line()

@@ -48,8 +48,8 @@ def expand(path: Any, format: str = "auto") -> list[Input]:
     """Return the files of a path or pattern, in their order.
 
     A folder is expanded to its files, without vocabularies, if all have the same format by their
-    names, if all are JSON Lines, or if the format is given and not "files". Any other folder is one
-    input.
+    names, if all are JSON Lines, or if the format is given and not "files". Any other folder, and
+    one with documents of office programs, is one input.
     """
     input = Input.of(path)
     if input.is_folder and format != "files":
@@ -70,6 +70,7 @@ def _in_folder(input: Input, format: str) -> list[Input]:
             raise InputError(f"{input.label} is an empty folder; pass a folder with files.")
         return inputs
     kinds = {by_name(one.plain_name) for one in inputs}
+    kinds = {None if kind is FORMATS["office"] else kind for kind in kinds}
     known = {kind.name for kind in kinds if kind is not None}
     if not known:
         return inputs if _are_json(inputs) else [input]

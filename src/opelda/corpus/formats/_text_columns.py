@@ -18,6 +18,7 @@ from opelda.corpus._column_names import (
     usual_column,
 )
 from opelda.corpus._kinds import is_missing
+from opelda.corpus._replay import report
 from opelda.corpus.formats import AUTO, Options
 from opelda.errors import DataWarning, InputError, warn
 
@@ -107,6 +108,7 @@ def columns_beside(
         options.taken["text"], options.taken["name"] = [*text], name or None
         for each in ("time", "group"):
             options.taken[each] = usual_column(each, found)
+        report(f"{columns_line(options.taken)}.")
         likely = {*TEXTS, *TITLES} - {spelled(name) for name in text}
         unread = [name for name in names if spelled(name) in likely]
         unread += [name for name in other_texts if name not in (*unread, *text)]
@@ -121,6 +123,16 @@ def columns_beside(
         kept = (name for name in found if spelled(name) in KEPT)
         metadata = (*(name for name in metadata if name != AUTO), *kept)
     return ({None: name} if isinstance(name, str) else {}) | {name: name for name in metadata}
+
+
+def columns_line(taken: Mapping[str, Any]) -> str:
+    """Return the columns that `columns_beside` took, such as "text: Body, time: Published"."""
+    name, text = taken["name"], list(taken["text"])
+    titles = [each for each in text if is_title(each)][: len(text) - 1]
+    kinds = {"text": [each for each in text if each not in titles], "title": titles}
+    kinds["name"] = [] if name is None or name in text else [name]
+    kinds |= {kind: [taken[kind]] for kind in ("time", "group") if taken[kind] is not None}
+    return ", ".join(f"{kind}: {' and '.join(names)}" for kind, names in kinds.items() if names)
 
 
 def wanted_columns(options: Options) -> list[str]:

@@ -4,8 +4,8 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from opelda.corpus._block import Block
-from opelda.corpus.formats import Options
+from opelda.corpus._block import Beside, Block
+from opelda.corpus.formats import AUTO, Options
 from opelda.corpus.formats._compression import N_MAGIC, compression_of, read_most, without_suffix
 from opelda.corpus.formats._detect import PDF, UTF_16, named_files
 from opelda.corpus.formats._input import (
@@ -23,7 +23,8 @@ from opelda.corpus.formats._line_reader import (
     report_encoding,
     text_blocks,
 )
-from opelda.corpus.formats._text_columns import as_series
+from opelda.corpus.formats._text_columns import as_series, require, wanted_columns
+from opelda.corpus.formats.office import Document, UnreadableError, document, reader_of
 from opelda.errors import InputError
 
 
@@ -56,34 +57,54 @@ def mallet_blocks(input: Input, options: Options, position: Any = None) -> Itera
 def file_blocks(input: Input, options: Options, position: Any = None) -> Iterator[Block]:
     """Yield the files of a folder and the folders in it, in the order of their paths.
 
-    Hidden files and folders, whose names begin with a dot, and binary files are skipped. Documents
-    are named by their paths within the folder. A position holds the last path that was read.
+    Hidden files and folders, whose names begin with a dot, and files without text are skipped.
+    Documents are named by their paths within the folder, or with ``name_column="title"`` by their
+    titles; metadata are "title" and "date". A position holds the last path that was read.
     """
     if not input.is_folder:
         raise InputError(f"{input.label} is not a folder; pass a folder or another format.")
     after: Any = "" if position is None else isinstance(position, dict) and position.get("after")
     check_position(isinstance(after, str), position, input.label)
-    texts: list[str] = []
+    require(("title", "date"), wanted_columns(options), input.label)
+    found: list[Document] = []
     names: list[str] = []
     size = 0
     # documents are in the order of their names, so that a position is a name
     for name, path in sorted(named_files(os.fspath(input.path or ""))):
-        text = file_text(path, options) if name > after else None
-        if text is None:
+        one = file_document(name, path, options) if name > after else None
+        if one is None:
             continue
-        texts.append(text)
+        found.append(one)
         names.append(name)
-        size += len(text)
-        if len(texts) == options.block_size or size >= LARGEST_BLOCK:
-            yield Block(as_series(texts), {"after": name}, {None: as_series(names)})
-            texts, names, size = [], [], 0
-    if texts:
-        yield Block(as_series(texts), {"after": names[-1]}, {None: as_series(names)})
+        size += len(one.text)
+        if len(found) == options.block_size or size >= LARGEST_BLOCK:
+            yield documents_block(found, names, {"after": name}, options)
+            found, names, size = [], [], 0
+    if found:
+        yield documents_block(found, names, {"after": names[-1]}, options)
 
 
-def file_text(path: str, options: Options) -> str | None:
-    """Return a file's text; None for a binary or unreadable file, which is reported."""
-    label = printable(path)
+def documents_block(
+    found: list[Document], names: list[str], position: Any, options: Options
+) -> Block:
+    """Return files of a folder as a block, with titles and dates beside if asked to."""
+    columns: dict[str, list[str | None]] = {
+        "title": [one.title or None for one in found],
+        "date": [one.date for one in found],
+    }
+    if isinstance(options.name_column, str):
+        values = zip(columns[options.name_column], names, strict=True)
+        names = [value or name for value, name in values]
+    known = ["date"] if AUTO in options.metadata and any(columns["date"]) else []
+    kept = {*options.metadata, *known} & {*columns}
+    beside: Beside = {None: as_series(names)}
+    beside |= {name: as_series(values) for name, values in columns.items() if name in kept}
+    return Block(as_series([one.text for one in found]), position, beside)
+
+
+def file_document(name: str, path: str, options: Options) -> Document | None:
+    """Return a file of a folder; None for a file without text, which is reported."""
+    label, reader = printable(path), reader_of(path)
     try:
         if not os.path.isfile(path):  # a pipe, or a broken link
             return None
@@ -98,16 +119,22 @@ def file_text(path: str, options: Options) -> str | None:
         what = f"cannot be read ({reason(error)})"
         options.problems.add(label, what, "correct or remove the file")
         return None
-    if max(len(data), size) > LONGEST_LINE:
+    if max(len(data), size) > LONGEST_LINE and reader is None:
         raise InputError(f"{label} is longer than {LONGEST_LINE >> 20} MB; check the file.")
+    encoding = codec(options.encoding)
     try:
-        text = data.decode(codec(options.encoding)).removeprefix("\ufeff")
-        is_text = "\0" not in text[:PEEK_BYTES]
-    except UnicodeError:
-        text, is_text = None, b"\0" not in data[:PEEK_BYTES] or data.startswith(UTF_16)
-    if not is_text or data.startswith(PDF):
-        options.problems.skip_binary(label)
+        if reader is not None:
+            return document(label, reader, data, encoding)
+        found = Document(data.decode(encoding).removeprefix("\ufeff"))
+        is_text = "\0" not in found.text[:PEEK_BYTES]
+    except UnreadableError as error:
+        options.problems.skip_file(name, str(error) if size <= LONGEST_LINE else "too large")
         return None
-    if text is None:
+    except UnicodeError:
+        found, is_text = None, b"\0" not in data[:PEEK_BYTES] or data.startswith(UTF_16)
+    if not is_text or data.startswith(PDF):
+        options.problems.skip_file(name)
+        return None
+    if found is None:
         report_encoding(label, data, options)
-    return text
+    return found

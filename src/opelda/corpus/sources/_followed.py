@@ -19,8 +19,7 @@ from opelda.corpus.formats._compression import CHUNK, ByteStream
 from opelda.corpus.formats._detect import detect, is_vocabulary, named_files
 from opelda.corpus.formats._input import ChangedError, Input, NotTextError
 from opelda.corpus.formats._line_reader import LARGEST_BLOCK
-from opelda.corpus.formats._text_columns import as_series
-from opelda.corpus.formats.texts import file_text
+from opelda.corpus.formats.texts import documents_block, file_document
 from opelda.corpus.sources._files import (
     END,
     Files,
@@ -286,15 +285,15 @@ class Folder(Source):
         try:
             format = self._format(input)
         except NotTextError:
-            self.problems.skip_binary(input.label)
+            self.problems.skip_file(file.name)
             return
         if format is not None:
             if at is not None and format.in_lines and not was_reached(input, self.options, at):
                 report(f"{input.label} was replaced and is read from the start.")
                 at = None
             yield from as_wanted(input, format, self.options, at, joiner)
-        elif (text := file_text(file.path, self.options)) is not None:
-            yield Block(as_series([text]), None, {None: as_series([file.name])})
+        elif (found := file_document(file.name, file.path, self.options)) is not None:
+            yield documents_block([found], [file.name], None, self.options)
 
     def _format(self, input: Input) -> Format | None:
         """Return the format of a file; None for one document of plain text."""
@@ -308,7 +307,7 @@ class Folder(Source):
                 f"{input.label} holds counts ({found.name}), which is unsupported in a "
                 "followed folder; use files of texts."
             )
-        return None if found.name == "lines" else found
+        return None if found.name in ("lines", "office") else found
 
     def _found(self) -> list[FoundFile]:
         """Return the existing files."""
