@@ -51,7 +51,7 @@ def test_document_names_are_never_formulas(cli, folder, end):
     options = ("--name-column", "id", "-o", f"t.{end}", "--certificate")
     done = cli("transform", "m.opelda", "t.parquet", *options)
     assert done.code == 0, done.err
-    written = (folder / f"t.{end}").read_bytes().decode()
+    written = (folder / f"t.{end}").read_bytes().decode("utf-8-sig")
     cells = [
         row["document"]
         for row in csv.DictReader(io.StringIO(written), delimiter="," if end == "csv" else "\t")

@@ -36,7 +36,7 @@ def test_choose_matches_choose_n_topics(folder, capsys):
     kept = ("n_topics", "lpp", "quality", "stability", "coherence")
     for row, told in zip(found.table, output["tried"], strict=True):
         assert {name: told[name] for name in kept} == {name: getattr(row, name) for name in kept}
-    assert (folder / "t.csv").read_text().startswith("n_topics,lpp,")
+    assert (folder / "t.csv").read_text("utf-8-sig").startswith("n_topics,lpp,")
     assert (folder / "t.png").read_bytes()[:4] == b"\x89PNG"
 
 

@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import zipfile
+from datetime import datetime
 
 import numpy as np
 import openpyxl
@@ -48,7 +49,7 @@ def rows_of(name):
         sheet = openpyxl.load_workbook(name).active
         return [[value_of(cell) for cell in row] for row in sheet.iter_rows()]
     separator = "\t" if ".tsv" in str(name) else ","
-    with open(name, newline="") as file:
+    with open(name, newline="", encoding="utf-8-sig") as file:
         return list(csv.reader(file, delimiter=separator))
 
 
@@ -194,6 +195,104 @@ def test_oversized_sheet_is_one_error(
 def test_sheet_may_have_the_maximum_number_of_rows(cli, folder, corpus_file, monkeypatch):
     monkeypatch.setattr(_tables, "MOST_ROWS", 241)
     assert cli("transform", "m.opelda", corpus_file, "-o", "t.xlsx").code == 0
+
+
+INPUT = {
+    "Published": ["2/26/1987", None, "2/27/1987"],
+    "Country": ["DE", "=1+1", None],
+    "Views": ["-5", "1.5", None],
+    "Tweet": ["12345678901234567890", "1", "2"],
+    "Year": ["1987", "1988", "1989"],
+    "Label 1": ["x", "007", "y"],
+    "=cmd": ["1", "2", "3"],
+}
+
+
+@pytest.mark.parametrize("end", ["csv", "tsv", "xlsx", "dense.xlsx", "sparse.csv"])
+def test_columns_of_the_source_stay_beside_the_weights(cli, folder, end):
+    texts = {"Title": ["ä", "b", "c"], "Body": ["star", "bread", "court"]}
+    pl.DataFrame(texts | INPUT).write_csv(folder / "t.csv")
+    options = [f"--{end.partition('.')[0]}"] if end.count(".") else []
+    done = cli("transform", "m.opelda", "t.csv", "-o", f"o.{end}", *options)
+    assert done.code == 0, done.err
+    header, *rows = rows_of(f"o.{end}")
+    is_sheet = end.endswith("xlsx")
+    shown = ["Label 1 (input)" if name == "Label 1" else name for name in INPUT]
+    if not is_sheet:
+        shown[-1] = "'=cmd"
+    assert [name for name in header if name in shown] == shown
+    assert not {"Title", "Body"} & {*header}
+    first = {row[0]: dict(zip(header, row, strict=True)) for row in reversed(rows)}
+    assert [*first] == ["c", "b", "ä"]
+    found = {name: [first[n][name] for n in ("ä", "b", "c")] for name in shown}
+    if is_sheet:
+        expected = INPUT | {
+            "Published": [datetime(1987, 2, 26), None, datetime(1987, 2, 27)],
+            "Views": [-5, 1.5, None],
+            "Year": [1987, 1988, 1989],
+            "=cmd": [1, 2, 3],
+        }
+    else:
+        expected = {name: [value or "" for value in values] for name, values in INPUT.items()}
+        expected["Country"][1] = "'=1+1"
+        expected["Views"][0] = "-5.0"
+    assert [*found.values()] == [*expected.values()]
+
+
+def test_columns_of_all_sources_are_kept(cli, folder):
+    (folder / "t.jsonl").write_text('{"text": "star", "mood": "up", "x": {"y": 1}, "date": 1987}\n')
+    (folder / "in").mkdir()
+    (folder / "in/a.html").write_text("<title>Star</title>galaxy")
+    (folder / "in/b.txt").write_text("bread")
+    pl.DataFrame({"text": ["star"], "mood": ["up"]}).write_parquet(folder / "t.parquet")
+    for source, columns in {
+        "t.jsonl": ["mood", "date"], "t.parquet": ["mood"], "in": ["title", "date"],
+    }.items():  # fmt: skip
+        assert cli("transform", "m.opelda", source, "-o", "t.xlsx").code == 0
+        assert rows_of("t.xlsx")[0][len(COLUMNS) :] == columns
+
+
+def test_csv_opens_in_excel(cli, folder, corpus_file):
+    """Excel takes UTF-8 by a byte order mark, and splits at the separator of its language."""
+    for options, separator, point in (((), ",", "."), (("--semicolons",), ";", ",")):
+        for command in (
+            ("transform", "m.opelda", corpus_file),
+            ("topics", "m.opelda"),
+            ("topics", "m.opelda", corpus_file, "--docs", 2),
+        ):
+            done = cli(*command, "-o", "t.csv", *options)
+            assert done.code == 0, done.err
+            assert (folder / "t.csv").read_bytes().startswith("\ufeff".encode())
+            with open("t.csv", newline="", encoding="utf-8-sig") as file:
+                header, *rows = csv.reader(file, delimiter=separator)
+            column = next(i for i, name in enumerate(header) if name.startswith("weight"))
+            weights = [row[column] for row in rows]
+            assert all(0 <= float(weight.replace(point, ".")) <= 1 for weight in weights)
+            assert any(point in weight for weight in weights)
+            assert {len(row) for row in rows} == {len(header)}
+    for output in ((), ("-o", "t.xlsx")):
+        done = cli("transform", "m.opelda", corpus_file, "--semicolons", *output)
+        assert (done.code, "--semicolons requires" in done.err) == (2, True)
+
+
+@pytest.mark.parametrize("end", ["csv", "tsv", "xlsx"])
+def test_topics_are_written_as_a_table(cli, folder, corpus_file, end):
+    assert cli("topics", "m.opelda", "--label", "1==cmd").code == 0
+    done = cli("topics", "m.opelda", "-o", f"t.{end}", "--words", 4)
+    assert (done.code, done.out) == (0, ""), done.err
+    header, *rows = rows_of(f"t.{end}")
+    assert header == ["topic", "weight", "label", "words"]
+    expected = json.loads(cli("topics", "m.opelda", "--json", "--words", 4).out)["topics"]
+    assert [int(row[0]) for row in rows] == [topic["topic"] for topic in expected]
+    assert [row[3].split() for row in rows] == [
+        [word["word"] for word in topic["words"]] for topic in expected
+    ]
+    assert [row[2].lstrip("'") for row in rows] == [topic["label"] for topic in expected]
+    assert np.allclose([float(row[1]) for row in rows], [t["weight"] for t in expected])
+    assert cli("topics", "m.opelda", corpus_file, "--docs", 2, "-o", f"d.{end}").code == 0
+    assert len(rows_of(f"d.{end}")) == 1 + 2 * len(rows)
+    done = cli("topics", "m.opelda", "-o", "m.opelda")
+    assert (done.code, "must end in" in done.err) == (2, True)
 
 
 def test_compressed_xlsx_is_rejected(cli, folder, corpus_file):

@@ -142,7 +142,7 @@ def test_sources_without_columns_reject_column_options(kind, tmp_path):
     corpus = read(source, metadata="auto")
     assert corpus.metadata is None
     assert corpus.names == (["title.txt"] if kind == "folder" else None)
-    for option in ({"metadata": ["date"]}, {"name_column": "title"}):
+    for option in ({"metadata": ["author"]}, {"name_column": "author"}):
         with pytest.raises(InputError, match=r"has no .*\.$|has no effect on .*\.$"):
             read(source, **option)
 

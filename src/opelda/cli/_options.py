@@ -41,6 +41,9 @@ MODEL = argument(
     "MODEL", "A model file, or the checkpoint folder of a stream.", autocompletion=complete_model
 )
 AS_JSON = option("--json", "Print one JSON object.", False)
+SEMICOLONS = option(
+    "--semicolons", "Write .csv with semicolons and decimal commas, as German Excel needs.", False
+)
 JOBS = option("--jobs -j N", "Number of threads; default: all cores.", panel=COMMON, min=1)
 TOPICS = option("--topics -k K", "Number of topics; default: 100.", min=1)
 ONLY = option("--only N", "Show this topic (repeatable).", min=0)

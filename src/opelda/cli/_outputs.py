@@ -134,21 +134,28 @@ def save_model(model: Any, path: Path) -> None:
     raise failed
 
 
-def write_rows(rows: Any, path: Path) -> None:
+def write_rows(rows: Any, path: Path, semicolons: bool = False) -> None:
     """Write rows atomically as a .csv, .tsv or .xlsx table, with a topic's words in one cell."""
     import polars as pl
 
     from opelda.cli._tables import Sheet, TextFile
     from opelda.corpus.formats._writing import write_in_one_step
 
-    table = rows.to_polars().with_columns(pl.col(pl.List(pl.String)).list.join(" "))
+    table = rows.to_polars().select(pl.exclude(pl.List(pl.Float64)))
+    table = table.with_columns(pl.col(pl.List(pl.String)).list.join(" "))
     kind = path.suffix.lower()[1:]
     with write_in_one_step(path) as file:
         if kind == "xlsx":
             with Sheet(file) as sheet:
                 sheet.add(table)
         else:
-            TextFile(file, kind).add(table)
+            TextFile(file, kind, semicolons=semicolons).add(table)
+
+
+def check_semicolons(semicolons: bool, output: str | None) -> None:
+    """Reject semicolons in a file without them."""
+    if semicolons and ".csv" not in Path(output or "").suffixes:
+        raise InputError("--semicolons requires --output FILE.csv; remove --semicolons.")
 
 
 def save_figure(path: Path, draw: Callable[[], Any], title: str | None = None) -> None:

@@ -5,7 +5,7 @@ import math
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,10 +21,12 @@ from xlsxwriter.exceptions import FileCreateError
 
 from opelda.cli._terminal import count, safe_json, tell
 from opelda.corpus import MiniBatch
+from opelda.corpus._column_names import usual_column
 from opelda.corpus._matrix import row_sums
 from opelda.corpus.formats._compression import without_suffix
 from opelda.corpus.formats._writing import polars_errors, safe_cell, write_in_one_step
 from opelda.errors import InputError
+from opelda.report._times import TimeReader
 
 FORMATS = ("parquet", "csv", "tsv", "xlsx", "jsonl", "npz")
 ARCHIVES = ("parquet", "xlsx", "npz")  # are compressed
@@ -33,6 +35,11 @@ MOST_ROWS, MOST_COLUMNS, MOST_LETTERS = 1_048_576, 16_384, 32_767  # of a sheet,
 
 # what XML cannot hold, what moves a cursor or turns text around, and the first of two escapes that
 # share an underscore, which XlsxWriter leaves unchanged
+OWN = re.compile(r"document|(unknown_)?tokens|loss|(topic|label|weight)([ _]\d+)?")  # columns
+
+# with at most the 15 digits of Excel, and without leading zeros
+NUMBER = r"^-?(?:0|[1-9]\d{0,14}|(?:0|[1-9]\d{0,8})\.\d{1,6})$"
+
 _ODD = re.compile(
     "[\0-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
     "|_(?=x[0-9A-Fa-f]{4}_x[0-9A-Fa-f]{4}_)"
@@ -67,6 +74,41 @@ def facts_of(batch: MiniBatch, first: int, found: Any) -> pl.DataFrame:
     )
 
 
+class SourceColumns:
+    """Columns of the source, written beside the mixtures; the first documents decide which."""
+
+    def __init__(self, kind: str) -> None:
+        self._names: list[str] | None = None
+        # texts of .csv stay as in the source
+        self._times = TimeReader() if kind == "xlsx" else None
+
+    def beside(self, facts: pl.DataFrame, metadata: Any, but: dict[str, Any]) -> pl.DataFrame:
+        """Return facts with columns of the same documents, numbers and dates as such."""
+        found = pl.DataFrame() if metadata is None else metadata
+        found = found.drop(but.get("metadata", ()), strict=False)  # embeddings
+        self._names = found.columns if self._names is None else self._names
+        time = usual_column("time", self._names)
+        for name in self._names:
+            values = found.get_column(name, default=pl.Series([None] * len(facts), dtype=pl.String))
+            shown = f"{name} (input)" if OWN.fullmatch(name.lower()) else name
+            facts = facts.with_columns(self._typed(values, name == time).alias(shown))
+        return facts
+
+    def _typed(self, texts: pl.Series, is_time: bool) -> pl.Series:
+        known = texts.drop_nulls()
+        if known.str.contains(NUMBER).all():
+            return texts.cast(
+                pl.Float64 if known.str.contains(".", literal=True).any() else pl.Int64
+            )
+        if is_time and self._times is not None:
+            with suppress(InputError):  # not times
+                moments = pl.Series(self._times.read(texts.to_list()), dtype=pl.Datetime)
+                first: Any = moments.min()
+                if moments.is_null().equals(texts.is_null()) and first and first.year >= 1900:
+                    return moments
+        return texts
+
+
 def best_topics(
     facts: pl.DataFrame, theta: NDArray[np.float32], labels: Sequence[str], n: int, least: float
 ) -> pl.DataFrame:
@@ -95,7 +137,11 @@ def best_topics(
 
 @contextmanager
 def writer(
-    output: str, kind: str, min_weight: float | None, best: tuple[Sequence[str], int] | None = None
+    output: str,
+    kind: str,
+    min_weight: float | None,
+    best: tuple[Sequence[str], int] | None = None,
+    semicolons: bool = False,
 ) -> Iterator[Write]:
     """Return a function that writes documents' facts and mixtures to a file, atomically at the end.
 
@@ -115,7 +161,7 @@ def writer(
     with write_in_one_step(output) as file:
         if kind not in ARCHIVES:
             encoding = sys.stdout.encoding if output == "-" else None
-            write = TextFile(file, kind, encoding)
+            write = TextFile(file, kind, encoding, semicolons)
             yield lambda facts, theta: write.add(table(facts, theta))
             return
         # rows wait beside the output, where there must be room anyway
@@ -131,10 +177,17 @@ def writer(
 
 
 class TextFile:
-    """Rows as lines of .csv, .tsv or .jsonl, written block by block."""
+    """Rows as lines of .csv, .tsv or .jsonl, written block by block.
 
-    def __init__(self, file: Any, kind: str, encoding: str | None = None) -> None:
+    A .csv file begins with a byte order mark, without which Excel reads it in a code page. English
+    Excel splits lines at commas, German Excel at `semicolons`, with decimal commas.
+    """
+
+    def __init__(
+        self, file: Any, kind: str, encoding: str | None = None, semicolons: bool = False
+    ) -> None:
         self._file, self._kind, self._encoding, self._is_first = file, kind, encoding, True
+        self._separator = {"csv": ";" if semicolons else ",", "tsv": "\t"}.get(kind, "")
 
     def add(self, table: pl.DataFrame) -> None:
         texts = [column for column in table if column.dtype == pl.String]
@@ -147,9 +200,13 @@ class TextFile:
                 pl.Series(each.name, [t if t is None else safe_cell(t) for t in each], pl.String)
                 for each in texts
             )
-            separator = "," if self._kind == "csv" else "\t"
-            rows = table.with_columns(safe)
-            text = rows.write_csv(include_header=self._is_first, separator=separator)
+            rows = table.with_columns(safe).rename(safe_cell)
+            text = rows.write_csv(
+                include_header=self._is_first,
+                separator=self._separator,
+                decimal_comma=self._separator == ";",
+            )
+            text = "\ufeff" * (self._is_first and self._kind == "csv") + text
         self._file.write(text.encode())  # not by polars, whose errors do not say what happened
         self._is_first = False
 
@@ -167,6 +224,8 @@ class Sheet:
         self._sheet = self._book.add_worksheet("topics")
         self._bold = self._book.add_format({"bold": True})
         self._percent = self._book.add_format({"num_format": "0.0%"})
+        self._day = self._book.add_format({"num_format": "yyyy-mm-dd"})
+        self._clock = self._book.add_format({"num_format": "yyyy-mm-dd hh:mm:ss"})
         self._n_rows = self._n_cut = 0
 
     def add(self, table: pl.DataFrame) -> None:
@@ -183,6 +242,9 @@ class Sheet:
             for column, value in enumerate(row):
                 if isinstance(value, str):
                     self._sheet.write_string(self._n_rows, column, self._safe(value))
+                elif isinstance(value, datetime):
+                    form = self._clock if value.time() else self._day
+                    self._sheet.write_datetime(self._n_rows, column, value, form)
                 elif value is not None and math.isfinite(value):
                     self._sheet.write_number(self._n_rows, column, value, formats[column])
             self._n_rows += 1
@@ -194,7 +256,7 @@ class Sheet:
         for column, name in enumerate(names):
             width = 28 if name.startswith("label") else max(len(name) + 2, 9)
             self._sheet.set_column(column, column, 50 if name == "document" else width)
-            self._sheet.write_string(0, column, name, self._bold)
+            self._sheet.write_string(0, column, self._safe(name), self._bold)
         self._n_rows = 1
 
     def _safe(self, text: str) -> str:

@@ -73,7 +73,8 @@ def read(
         similar columns; False: no names.
     metadata : str or list of str, optional
         Columns or keys that are kept beside the counts. "auto", also in a list, selects columns
-        with usual names of a time or a group, such as "date" or "author".
+        with usual names of a time or a group, such as "date" or "author"; "*" selects all
+        columns other than the text and the name.
     tokenizer : Tokenizer, optional
         The rules of words; by default ``Tokenizer()``.
     vocabulary : Vocabulary, optional

@@ -4,6 +4,7 @@ import re
 import subprocess
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
+from pathlib import Path
 from typing import Any
 
 from opelda._names import NAMELESS
@@ -11,7 +12,7 @@ from opelda.cli import _options as options
 from opelda.cli import _terminal as terminal
 from opelda.cli._app import argument, command, option
 from opelda.cli._inputs import Blocks, columns_of, load_model, read_over
-from opelda.cli._outputs import TABLES, check_output, write_rows
+from opelda.cli._outputs import TABLES, check_output, check_semicolons, write_rows
 from opelda.cli._terminal import count, note, share
 from opelda.errors import InputError
 
@@ -20,6 +21,7 @@ RANKS = ("relevance", "probability", "exclusive", "tfidf", "frex", "coherence")
 
 @command(
     "opelda topics model.opelda",
+    "opelda topics model.opelda -o topics.xlsx",
     "opelda topics model.opelda articles.jsonl --docs 3",
     "opelda topics model.opelda articles.jsonl --time date --unit month --only 3",
     "opelda topics model.opelda articles.jsonl --effect party --effect date",
@@ -57,8 +59,9 @@ def topics(
         panel=options.RESULTS,
     ),
     output: str | None = option(
-        "--output -o FILE", "Write shares or effects to a .csv, .tsv or .xlsx file."
+        "--output -o FILE", "Write the table to a .csv, .tsv or .xlsx file."
     ),
+    semicolons: bool = options.SEMICOLONS,
     as_json: bool = options.AS_JSON,
     reading: options.Reading,
 ) -> None:
@@ -107,8 +110,11 @@ def topics(
         )
     if over and (docs is not None or rank != RANKS[0] or label_with is not None):
         raise InputError("Columns exclude --docs, --rank and --label-with; remove these options.")
-    if output is not None and not over:
-        raise InputError("--output requires --time, --by or --effect; remove --output.")
+    check_semicolons(semicolons, output)
+    path = None
+    if output is not None:
+        files = [model, reading.column_words]
+        path = check_output(output, corpus or (), files, suffixes=TABLES)
     if label:
         _save_labels(model, _labels_from(label))
     how: dict[str, Any] = {"by": rank, "only": only or None}
@@ -119,7 +125,11 @@ def topics(
 
         stored = StoredModel.read(model)
         if not stored.has_seed_words:  # only a learner finds its seed words
-            _print(stored.topics(n_words, **how), rank, sort, model, as_json=as_json)
+            topics = stored.topics(n_words, **how)
+            if path is not None:
+                _write(_sorted(topics, sort), path, semicolons)
+                return
+            _print(topics, rank, sort, model, as_json=as_json)
             if not as_json:
                 if stored.words is None:
                     note(NAMELESS)
@@ -132,8 +142,6 @@ def topics(
         table = report.topic_table(learned, 1, only=only)
         numbers = [row.topic for row in (table if sort == "number" else terminal.by_weight(table))]
         kept = columns.names() or "auto"
-        files = [reading.column_words]
-        path = None if output is None else check_output(output, corpus, files, suffixes=TABLES)
         documents = read_over(columns_of(learned), corpus, reading, metadata=kept)
         asked: dict[str, Any] = {"topics": numbers, "n_words": n_words}
         rows: Any
@@ -145,8 +153,7 @@ def topics(
             asked["unit"] = columns.unit
             rows = report.topics_over_time(learned, documents, columns.time, **asked)
         if path is not None:
-            write_rows(rows, path)
-            note(f"{len(rows):,} rows: {output}")
+            _write(rows, path, semicolons)
         elif as_json:
             terminal.print_json(
                 {"effects" if columns.effect else "shares": [asdict(row) for row in rows]}
@@ -164,6 +171,9 @@ def topics(
     table, found = report.topic_table(learned, n_words, **how), None
     if docs is not None:
         found = _typical_documents(learned, docs, corpus or [], reading)
+    if path is not None:
+        _write(_sorted(table, sort) if found is None else found, path, semicolons)
+        return
     _print(table, rank, sort, model, found, as_json=as_json)
     if not as_json:
         if not learned._knows_words():
@@ -171,10 +181,21 @@ def topics(
         terminal.note_similar(learned.components_, model)
 
 
+def _sorted(table: Any, sort: str) -> Any:
+    from opelda.report.rows import Table, TopicRow
+
+    return Table(TopicRow, terminal.by_weight(table) if sort == "weight" else table)
+
+
+def _write(rows: Any, path: Path, semicolons: bool) -> None:
+    write_rows(rows, path, semicolons)
+    note(f"{len(rows):,} rows: {path}")
+
+
 def _print(
     table: Any, rank: str, sort: str, model: str, documents: Any = None, *, as_json: bool
 ) -> None:
-    rows = terminal.by_weight(table) if sort == "weight" else list(table)
+    rows = _sorted(table, sort)
     if as_json:
         found = [terminal.topic_as_plain(row) for row in rows]
         for topic in found if documents is not None else ():

@@ -3,8 +3,17 @@
 from opelda.cli._app import command, option
 from opelda.cli._exit import StoppedError
 from opelda.cli._inputs import Blocks, Embeddings, columns_of, load_model, tell_missed
-from opelda.cli._options import EMBEDDINGS, ENGINE, MODEL, RESULTS, SOURCES, Inference, Reading
-from opelda.cli._outputs import check_output
+from opelda.cli._options import (
+    EMBEDDINGS,
+    ENGINE,
+    MODEL,
+    RESULTS,
+    SEMICOLONS,
+    SOURCES,
+    Inference,
+    Reading,
+)
+from opelda.cli._outputs import check_output, check_semicolons
 from opelda.cli._terminal import count, note
 from opelda.errors import InputError
 
@@ -38,6 +47,7 @@ def transform(
         max=1.0,
         panel=RESULTS,
     ),
+    semicolons: bool = SEMICOLONS,
     embeddings: str | None = EMBEDDINGS,
     inference: Inference,
     reading: Reading,
@@ -49,10 +59,11 @@ def transform(
     model has, its [bold]unknown_tokens[/bold] with others, and [bold]loss[/bold], the most nats by
     which any other mixture could explain its words better.
     """
-    from opelda.cli._tables import SPREADSHEETS, facts_of, format_of, writer
+    from opelda.cli._tables import SPREADSHEETS, SourceColumns, facts_of, format_of, writer
     from opelda.metrics._top_words import labels_of
 
     kind = format_of(output)
+    check_semicolons(semicolons, output)
     for_people = dense is None and kind in SPREADSHEETS
     sparse = not dense if dense is not None else kind == "jsonl"
     if min_weight is not None and not (sparse or for_people):
@@ -64,7 +75,8 @@ def transform(
     learned = load_model(model, reading.n_jobs, engine, inference)
     learned.set_params(sparse_output=False)  # files are written block by block
     given = Embeddings(embeddings)
-    blocks = Blocks(columns_of(learned), corpus, reading, **given.reading)
+    kept = {"metadata": ["*"]} if kind in SPREADSHEETS else given.reading
+    blocks, beside = Blocks(columns_of(learned), corpus, reading, **kept), SourceColumns(kind)
     if min_weight is None and (sparse or for_people):
         # with exact methods most topics have no share at all
         is_exact = sparse and learned._transform_method().knows_loss
@@ -73,11 +85,14 @@ def transform(
     with_loss = not for_people if certificate is None else certificate
     n_docs, n_missed, n_unknown, n_tokens = 0, 0, 0.0, 0.0
     try:
-        with writer(output, kind, min_weight, best) as write:
+        with writer(output, kind, min_weight, best, semicolons) as write:
             for block in blocks:
                 found = learned.infer(block.X, embeddings=given.of(block))
                 facts = facts_of(block, n_docs, found)
-                write(facts if with_loss else facts.drop("loss"), found.theta)
+                shown = facts if with_loss else facts.drop("loss")
+                if kind in SPREADSHEETS:
+                    shown = beside.beside(shown, block.metadata, given.reading)
+                write(shown, found.theta)
                 n_docs += len(facts)
                 n_missed += len(found.missed)
                 n_unknown += float(facts["unknown_tokens"].sum())

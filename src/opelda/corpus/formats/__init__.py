@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from opelda.corpus._corpus import Corpus
     from opelda.corpus.formats._input import Input
 
-AUTO = "auto"  # among columns: all columns with usual names
+AUTO, ALL = "auto", "*"  # among columns: all columns with usual names; all other columns
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Options:
 
     text_columns: tuple[str, ...] = ()  # columns or keys, joined by a space; empty: found by name
     name_column: str | Literal[False] | None = None  # None: found by name, False: no names
-    metadata: tuple[str, ...] = ()  # columns or keys beside the documents; "auto": found by name
+    metadata: tuple[str, ...] = ()  # columns or keys beside the documents; or `AUTO`, `ALL`
     encoding: str = "utf-8"
     block_size: int = 5_000  # most documents of a block
     column_words: str | None = None  # file of the columns' words; None: found beside the source
@@ -70,7 +70,7 @@ class Format:
 
     def check(self, options: Options, label: str) -> None:
         """Refuse options that this format does not honour."""
-        named = [column for column in options.metadata if column != AUTO]
+        named = [column for column in options.metadata if column not in (AUTO, ALL)]
         if named and "metadata" not in self.options:
             raise InputError(
                 f"{label} has no column {named[0]!r}: the file is read as {self.name} "

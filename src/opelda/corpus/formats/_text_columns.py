@@ -19,7 +19,7 @@ from opelda.corpus._column_names import (
 )
 from opelda.corpus._kinds import is_missing
 from opelda.corpus._replay import report
-from opelda.corpus.formats import AUTO, Options
+from opelda.corpus.formats import ALL, AUTO, Options
 from opelda.errors import DataWarning, InputError, warn
 
 # Types of a column of texts: the words themselves, or numbers of them.
@@ -119,6 +119,8 @@ def columns_beside(
                 "read with text_column of opelda.corpus.read, or --text-column.",
                 DataWarning,
             )
+    if ALL in metadata:
+        metadata = tuple(each for each in found if each != name)
     if AUTO in metadata:
         kept = (name for name in found if spelled(name) in KEPT)
         metadata = (*(name for name in metadata if name != AUTO), *kept)
@@ -138,7 +140,10 @@ def columns_line(taken: Mapping[str, Any]) -> str:
 def wanted_columns(options: Options) -> list[str]:
     """Return the columns given by name, to be kept beside the text."""
     name, metadata = options.name_column, options.metadata
-    return [*([name] if isinstance(name, str) else []), *(m for m in metadata if m != AUTO)]
+    return [
+        *([name] if isinstance(name, str) else []),
+        *(m for m in metadata if m not in (AUTO, ALL)),
+    ]
 
 
 def require(names: Sequence[str], wanted: Iterable[str], where: str, kind: str = "column") -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from opelda.corpus._block import Block
 from opelda.corpus._column_names import usual_columns
-from opelda.corpus.formats import Options
+from opelda.corpus.formats import ALL, Options
 from opelda.corpus.formats._input import Input
 from opelda.corpus.formats._line_reader import Values, padded, text_blocks
 from opelda.corpus.formats._text_columns import (
@@ -67,7 +67,8 @@ class _Records:
                 continue
             if isinstance(record, dict):
                 if self.kept is None:
-                    self.usual = usual_columns([k for k in record if type(record[k]) is not dict])
+                    plain = [key for key in record if type(record[key]) is not dict]
+                    self.usual = plain if ALL in self.options.metadata else usual_columns(plain)
                     self.kept = self._kept(list(record), f"{self.label}, line {number}")
                 for kept, key in self.kept.items():
                     padded(beside.setdefault(kept, []), len(texts)).append(record.get(key))

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from opelda.corpus._block import Beside, Block
-from opelda.corpus.formats import AUTO, Options
+from opelda.corpus.formats import ALL, AUTO, Options
 from opelda.corpus.formats._compression import N_MAGIC, compression_of, read_most, without_suffix
 from opelda.corpus.formats._detect import PDF, UTF_16, named_files
 from opelda.corpus.formats._input import (
@@ -96,7 +96,7 @@ def documents_block(
         values = zip(columns[options.name_column], names, strict=True)
         names = [value or name for value, name in values]
     known = ["date"] if AUTO in options.metadata and any(columns["date"]) else []
-    kept = {*options.metadata, *known} & {*columns}
+    kept = {*columns} if ALL in options.metadata else {*options.metadata, *known} & {*columns}
     beside: Beside = {None: as_series(names)}
     beside |= {name: as_series(values) for name, values in columns.items() if name in kept}
     return Block(as_series([one.text for one in found]), position, beside)

@@ -24,7 +24,7 @@ from opelda.corpus._kinds import (
 )
 from opelda.corpus._matrix import as_counts
 from opelda.corpus._replay import item_key, report
-from opelda.corpus.formats import AUTO, Options
+from opelda.corpus.formats import ALL, AUTO, Options
 from opelda.corpus.formats._text_columns import (
     TEXTUAL,
     cells,
@@ -152,7 +152,7 @@ def _beside_corpus(corpus: Corpus, options: Options) -> Beside:
     """Return the names and columns of a corpus, or the given ones."""
     table = pl.DataFrame() if corpus.metadata is None else corpus.metadata
     require(table.columns, wanted_columns(options), "The corpus")
-    is_all = not options.metadata or AUTO in options.metadata
+    is_all = not options.metadata or {AUTO, ALL} & {*options.metadata}
     columns = table.columns if is_all else options.metadata
     beside: Beside = {name: cells(table[name]) for name in columns}
     if isinstance(options.name_column, str):
