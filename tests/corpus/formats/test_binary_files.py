@@ -61,8 +61,7 @@ def test_single_binary_file_is_rejected(tmp_path):
     for name, data in NOT_TEXT.items():
         path = tmp_path / os.path.basename(name)
         path.write_bytes(data)
-        with pytest.raises(
-            InputError,
-            match=r"is a binary file of an unsupported format;|has no readable text: damaged\.$",
-        ):
-            read(path)
+        # a damaged .docx is a document without text, see test_office.py
+        if not name.endswith(".docx"):
+            with pytest.raises(InputError, match=r"is a binary file of an unsupported format;"):
+                read(path)

@@ -145,8 +145,13 @@ def test_single_files_and_patterns_are_documents(tmp_path):
         (tmp_path / name).write_bytes(data)
     assert read(f"{tmp_path}/*", **ALL).names == ["a.docx", "b.pdf"]
     (tmp_path / "c.pdf").write_bytes(b"%PDF-")
-    with pytest.raises(InputError, match=r"c\.pdf has no readable text: damaged\.$"):
+    with (
+        pytest.raises(InputError, match=r"c\.pdf has no documents; "),
+        pytest.warns(UserWarning, match=r"^1 file skipped: c\.pdf \(damaged\)\.$"),
+    ):
         read(tmp_path / "c.pdf")
+    with pytest.raises(InputError, match=r"There is no file .*d\.pdf; "):
+        read(tmp_path / "d.pdf")
     with pytest.raises(InputError, match=r"text_column has no effect on .*a\.docx"):
         read(tmp_path / "a.docx", text_column="text")
 

@@ -16,7 +16,7 @@ from opelda.errors import InputError
 from tests.cases import cases
 from tests.corpus.formats import text_files
 
-NAMES = {"uci": "docword.x.txt", "files": "x", "office": "x.html"}
+NAMES = {"uci": "docword.x.txt", "files": "x"}
 GIVEN = {
     "text_column": "name",
     "name_column": "text",

@@ -30,7 +30,6 @@ def write(name, path, texts, names=None):
     else:
         lines = {
             "lines": lambda: texts,
-            "office": lambda: texts,  # a web page without tags
             "jsonl": lambda: [json.dumps(row, ensure_ascii=False) for row in rows],
             "mallet": lambda: [f"{called}\t_\t{text}" for called, text in named],
         }[name]()

@@ -99,10 +99,8 @@ COLUMNS = "text_column name_column metadata"
 _BUILT_IN: tuple[tuple[str, Literal["text", "counts"], str, str, str, str, str, str], ...] = (
     ("lines", "text", ".txt .text", "encoding", "texts", "line_blocks", "",
      "plain text, a document a line"),
-    ("files", "text", "", "name_column metadata encoding", "texts", "file_blocks", "",
-     "a folder, a document a file"),
-    ("office", "text", ".docx .pptx .pdf .html .htm .eml", "encoding", "office", "blocks", "",
-     "Word, PowerPoint, PDF, a web page or a mail, a document a file"),
+    ("files", "text", ".docx .pptx .pdf .html .htm .eml", "name_column metadata encoding", "texts",
+     "file_blocks", "", "a folder, or Word, PowerPoint, PDF, web page, mail: a document a file"),
     ("xlsx", "text", ".xlsx", COLUMNS, "office", "sheet_blocks", "",
      "Excel: the first sheet with a header, a document a row"),
     ("jsonl", "text", ".jsonl .ndjson .jsonlines .json", f"{COLUMNS} encoding", "jsonl", "blocks",
@@ -140,7 +138,7 @@ FORMATS: dict[str, Format] = {
         tuple(options.split()),
         _lazy(module, blocks),
         _lazy(module, write) if write else None,
-        in_lines=kind == "text" and name not in ("files", "office", "xlsx", "parquet"),
+        in_lines=kind == "text" and name not in ("files", "xlsx", "parquet"),
     )
     for name, kind, ends, options, module, blocks, write, summary in _BUILT_IN
 }

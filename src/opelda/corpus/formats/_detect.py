@@ -70,8 +70,7 @@ def _in_folder(input: Input, format: str) -> list[Input]:
             raise InputError(f"{input.label} is an empty folder; pass a folder with files.")
         return inputs
     kinds = {by_name(one.plain_name) for one in inputs}
-    kinds = {None if kind is FORMATS["office"] else kind for kind in kinds}
-    known = {kind.name for kind in kinds if kind is not None}
+    known = {kind.name for kind in kinds if kind is not None} - {"files"}
     if not known:
         return inputs if _are_json(inputs) else [input]
     if len(known) < len(kinds):

@@ -22,9 +22,8 @@ import polars as pl
 from opelda.corpus._block import Block
 from opelda.corpus.formats import Options, csv
 from opelda.corpus.formats._compression import read_most, without_suffix
-from opelda.corpus.formats._input import Input, printable, row_position
+from opelda.corpus.formats._input import Input
 from opelda.corpus.formats._line_reader import LONGEST_LINE
-from opelda.corpus.formats._text_columns import as_series
 from opelda.corpus.text._markup import without_markup
 from opelda.errors import InputError
 
@@ -66,22 +65,13 @@ def reader_of(name: str) -> Reader | None:
     return READERS.get(without_suffix(name.lower())[0].rpartition(".")[2])
 
 
-def blocks(input: Input, options: Options, position: Any = None) -> Iterator[Block]:
-    """Yield the one document of a file."""
-    name = printable(input.path.name) if input.path else input.label
-    if not row_position(position, 1, input.label):
-        try:
-            found = document(name, reader_of(name) or _html, _content(input), options.encoding)
-        except UnreadableError as error:
-            raise InputError(f"{input.label} has no readable text: {error}.") from None
-        yield Block(as_series([found.text]), 1, {None: as_series([name])})
-
-
 def sheet_blocks(input: Input, options: Options, position: Any = None) -> Iterator[Block]:
     """Yield the rows of the first non-empty sheet, by the rules of CSV."""
     try:
         with _errors_of(input.label):
-            rows = next(filter(None, map(list, _sheets(_content(input)))), [])
+            with input.open() as opened:
+                data = read_most(opened, LONGEST_LINE)
+            rows = next(filter(None, map(list, _sheets(data))), [])
     except UnreadableError as error:
         raise InputError(f"{input.label} has no readable table: {error}.") from None
     width, text = max(map(len, rows), default=0), io.StringIO()
@@ -117,11 +107,6 @@ def _errors_of(name: str) -> Iterator[None]:
         raise
     except Exception:
         raise UnreadableError("damaged") from None
-
-
-def _content(input: Input) -> bytes:
-    with input.open() as file:
-        return read_most(file, LONGEST_LINE + 1)
 
 
 def _joined(parts: Iterable[str]) -> str:

@@ -62,7 +62,9 @@ def file_blocks(input: Input, options: Options, position: Any = None) -> Iterato
     titles; metadata are "title" and "date". A position holds the last path that was read.
     """
     if not input.is_folder:
-        raise InputError(f"{input.label} is not a folder; pass a folder or another format.")
+        if input.path is None or reader_of(input.plain_name) is None:
+            raise InputError(f"{input.label} is not a folder; pass a folder or another format.")
+        input.open().close()  # raises if there is no such file
     after: Any = "" if position is None else isinstance(position, dict) and position.get("after")
     check_position(isinstance(after, str), position, input.label)
     require(("title", "date"), wanted_columns(options), input.label)
@@ -70,7 +72,9 @@ def file_blocks(input: Input, options: Options, position: Any = None) -> Iterato
     names: list[str] = []
     size = 0
     # documents are in the order of their names, so that a position is a name
-    for name, path in sorted(named_files(os.fspath(input.path or ""))):
+    root = os.fspath(input.path or "")
+    paths = named_files(root) if input.is_folder else [(os.path.basename(root), root)]
+    for name, path in sorted(paths):
         one = file_document(name, path, options) if name > after else None
         if one is None:
             continue
@@ -88,15 +92,15 @@ def documents_block(
     found: list[Document], names: list[str], position: Any, options: Options
 ) -> Block:
     """Return files of a folder as a block, with titles and dates beside if asked to."""
-    columns: dict[str, list[str | None]] = {
+    columns = {
         "title": [one.title or None for one in found],
         "date": [one.date for one in found],
     }
     if isinstance(options.name_column, str):
-        values = zip(columns[options.name_column], names, strict=True)
-        names = [value or name for value, name in values]
-    known = ["date"] if AUTO in options.metadata and any(columns["date"]) else []
-    kept = {*columns} if ALL in options.metadata else {*options.metadata, *known} & {*columns}
+        titles = zip(columns[options.name_column], names, strict=True)
+        names = [title or name for title, name in titles]
+    kept = {*columns} if ALL in options.metadata else {*options.metadata}
+    kept |= {"date"} if AUTO in kept and any(columns["date"]) else {*()}
     beside: Beside = {None: as_series(names)}
     beside |= {name: as_series(values) for name, values in columns.items() if name in kept}
     return Block(as_series([one.text for one in found]), position, beside)

@@ -307,7 +307,7 @@ class Folder(Source):
                 f"{input.label} holds counts ({found.name}), which is unsupported in a "
                 "followed folder; use files of texts."
             )
-        return None if found.name in ("lines", "office") else found
+        return None if found.name in ("lines", "files") else found
 
     def _found(self) -> list[FoundFile]:
         """Return the existing files."""
