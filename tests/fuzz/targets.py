@@ -75,8 +75,8 @@ def read_format(name: str, data: bytes, folder: Path) -> None:
         problems=Problems(choose(1, ["stop", "skip"])),
     )
     source = io.BytesIO(content)
-    if name == "parquet":
-        source = folder / "docs.parquet"
+    if name in ("parquet", "xlsx"):
+        source = folder / f"docs.{name}"
         source.write_bytes(content)
     n_docs = 0
     try:

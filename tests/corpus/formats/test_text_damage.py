@@ -8,6 +8,7 @@ import tempfile
 import numpy as np
 import polars as pl
 import pytest
+from openpyxl import Workbook
 
 from opelda.corpus._block import Problems
 from opelda.corpus._matrix import Counted
@@ -46,6 +47,11 @@ def seeds():
     found["csv"].append(b'id,text\n1,"tea\n""x"""\n2,5" disk\n3,"a" b\n')
     found["jsonl"].append(b'{"a": 1, "text": ["x"], "b": {"c": [1.5e3, null]}}\n"tea"\n')
     found["files"] = found["lines"]
+    book, packed = Workbook(), io.BytesIO()
+    for row in [["id", "text"], [1, "tea"], [2, None], [3, "cup"]]:
+        book.active.append(row)
+    book.save(packed)
+    found["xlsx"] = [packed.getvalue()]
     return found
 
 
@@ -85,7 +91,7 @@ def attempt(rng, name, folder):
         problems=Problems(rng.choice(["stop", "skip"])),
     )
     source = io.BytesIO(data)
-    if name in ("parquet", "files"):
+    if name in ("parquet", "files", "xlsx"):
         source = folder if name == "files" else f"{folder}/docs"
         with open(f"{folder}/docs", "wb") as file:
             file.write(data)

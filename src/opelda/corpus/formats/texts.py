@@ -27,6 +27,8 @@ from opelda.corpus.formats._text_columns import as_series, require, wanted_colum
 from opelda.corpus.formats.office import Document, UnreadableError, document, reader_of
 from opelda.errors import InputError
 
+METADATA = ("title", "date")  # of the files of a folder
+
 
 def line_blocks(input: Input, options: Options, position: Any = None) -> Iterator[Block]:
     """Yield the lines of a file; a blank line is an empty document."""
@@ -67,7 +69,7 @@ def file_blocks(input: Input, options: Options, position: Any = None) -> Iterato
         input.open().close()  # raises if there is no such file
     after: Any = "" if position is None else isinstance(position, dict) and position.get("after")
     check_position(isinstance(after, str), position, input.label)
-    require(("title", "date"), wanted_columns(options), input.label)
+    require(METADATA, wanted_columns(options), input.label)
     found: list[Document] = []
     names: list[str] = []
     size = 0

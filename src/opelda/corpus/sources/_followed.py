@@ -19,7 +19,8 @@ from opelda.corpus.formats._compression import CHUNK, ByteStream
 from opelda.corpus.formats._detect import detect, is_vocabulary, named_files
 from opelda.corpus.formats._input import ChangedError, Input, NotTextError
 from opelda.corpus.formats._line_reader import LARGEST_BLOCK
-from opelda.corpus.formats.texts import documents_block, file_document
+from opelda.corpus.formats._text_columns import require, wanted_columns
+from opelda.corpus.formats.texts import METADATA, documents_block, file_document
 from opelda.corpus.sources._files import (
     END,
     Files,
@@ -293,6 +294,7 @@ class Folder(Source):
                 at = None
             yield from as_wanted(input, format, self.options, at, joiner)
         elif (found := file_document(file.name, file.path, self.options)) is not None:
+            require(METADATA, wanted_columns(self.options), self.label)
             yield documents_block([found], [file.name], None, self.options)
 
     def _format(self, input: Input) -> Format | None:
