@@ -2,7 +2,10 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import repeat
+from functools import cache
+from itertools import product, repeat, takewhile
+from operator import eq
+from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -116,23 +119,64 @@ def _ranks(values: NDArray[np.float64], some: NDArray[np.intp] | None) -> NDArra
     return ranks / len(values)
 
 
-def word_labels(table: NDArray[Any], words: Sequence[str], n_words: int = 3) -> list[str]:
-    """Return a label for each topic of a table (K, V); see `opelda.report.label_topics`."""
+def word_labels(
+    table: NDArray[Any], words: Sequence[str], n_words: int = 3, phrases: Iterable[str] = ()
+) -> list[str]:
+    """Return a label for each topic of a table (K, V); see `opelda.report.label_topics`.
+
+    `phrases` are pairs of words that are often side by side, the strongest first.
+    """
     candidates = heaviest(table, min(20, table.shape[1]))
+    rank = {tuple(phrase.split(" ")): i for i, phrase in enumerate(phrases)}
     found = []
     for ids, scores in zip(candidates, _frex(table, candidates), strict=True):
         best = ids[np.argsort(-scores, kind="stable")]  # of equals the more probable
-        found.append(_apart(str(words[j]) for j in best))
+        own = [str(words[j]) for j in best]
+        own = [word for word in own if word not in _function_words()] or own
+        pairs = [pair for pair in product(own, own) if pair in rank]
+        found.append(_parts(own, sorted(pairs, key=rank.__getitem__)))
     return _different(found, n_words)
 
 
-def _apart(words: Iterable[str]) -> list[str]:
-    """Return words without prefixes of each other."""
-    taken: list[str] = []
-    for word in words:
-        if not any(word.startswith(other) or other.startswith(word) for other in taken):
-            taken.append(word)
-    return taken
+@cache
+def _function_words() -> frozenset[str]:
+    """Return the English stop words, without the import of tokenizers."""
+    lines = Path(__file__).with_name("corpus") / "text" / "function_words.txt"
+    known = (line.split() for line in lines.read_text("utf-8").splitlines())
+    return frozenset(word for first, *rest in known if first == "English:" for word in rest)
+
+
+def _parts(words: Iterable[str], pairs: Iterable[tuple[str, str]]) -> list[str]:
+    """Return words, or phrases of up to three words, that have no word or stem in common.
+
+    >>> pairs = [("chief", "executive"), ("executive", "officer")]
+    >>> _parts(["officer", "executive", "chief", "banks", "banking"], pairs)
+    ['chief executive officer', 'banks']
+    """
+    part = {word: [word] for word in words}
+    for a, b in pairs:
+        whole = part[a] + part[b]
+        if part[a][-1] == a and part[b][0] == b and len(whole) <= 3 and not _meet(part[a], part[b]):
+            part.update(dict.fromkeys(whole, whole))
+    found: list[list[str]] = []
+    for phrase in part.values():
+        if not any(_meet(phrase, other) for other in found):
+            found.append(phrase)
+    return [" ".join(phrase) for phrase in found]
+
+
+def _meet(phrase: Iterable[str], other: Iterable[str]) -> bool:
+    return any(_alike(*pair) for pair in product(phrase, other))
+
+
+def _alike(word: str, other: str) -> bool:
+    """Return whether words seem to have one stem: "banks" and "banking", "policy" and "policies".
+
+    One is the beginning of the other, or they differ in the last three letters only.
+    """
+    n = sum(takewhile(bool, map(eq, word, other)))
+    rests = word[n:], other[n:]
+    return not all(rests) or (n >= 4 and all(rest.isalpha() and len(rest) <= 3 for rest in rests))
 
 
 def _different(best_words: Sequence[Sequence[str]], n_words: int) -> list[str]:

@@ -141,7 +141,7 @@ def test_typical_documents_are_printable_below_their_topic(cli, folder):
     first = opelda.load("m.opelda").transform([row["text"] for row in rows]).argmax(axis=0)
     for block in blocks:
         title, _, document = block.splitlines()
-        named = ("sky \\x1b[31m", "=food\\u202e", "<law>\\n")[first[int(title.split()[0])]]
+        named = ("sky \\x1b[31m", "=food\\u202e", "<law>")[first[int(title.split()[0])]]
         assert named in document
     only = cli("topics", "m.opelda", "t.jsonl", "--docs", 1, "--only", 1).out
     assert only.startswith("1 ")

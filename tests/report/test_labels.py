@@ -1,16 +1,31 @@
-"""Topics named by a callable, or by a command."""
+"""Names of topics: by words and phrases, a callable, or a command."""
 
+import random
+import re
 import sys
+import tempfile
+from collections import Counter
+from itertools import pairwise
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import opelda
 from opelda.cli import main
+from opelda.corpus import Tokenizer, read
 from opelda.errors import InputError
+from opelda.learning.persistence._stored_model import StoredModel
 from opelda.report import label_topics, topic_table
 from tests.cases import cases
 
 TEXTS = ["cats chase dogs at night"] * 9 + ["bonds rise and bonds fall"] * 6 + ["tea in a cup"] * 3
+
+
+CLAUSES = [
+    ["the interest rate was cut", "banks and banking", "an interest in a rate", "a bank"],
+    ["the health care bill passed", "policy and policies", "bills of health", "care is due"],
+]
 
 
 @pytest.fixture(scope="module")
@@ -86,3 +101,36 @@ def test_shell_command_labels_topics(model, tmp_path, capfd):
     assert main(["topics", str(path), "--label-with", "exit 3"]) != 0
     assert "ended with 3 for topic" in capfd.readouterr().err
     assert path.read_bytes() == before
+
+
+@settings(max_examples=10)
+@given(st.integers(0, 99))
+def test_labels_have_phrases_of_adjacent_words_and_no_stem_twice(seed):
+    chance = random.Random(seed)
+    texts = [". ".join(chance.choices(clauses, k=9)) for clauses in CLAUSES for _ in range(60)]
+    corpus = read(texts, max_df=1.0, min_df=1)
+    beside = Counter()  # the oracle: adjacent words of the texts, whatever is between
+    for text in texts:
+        words = re.findall(r"\w\w+", text.lower())
+        beside.update({" ".join(pair) for pair in pairwise(words)})
+    known = set(corpus.words)
+    assert all(beside[phrase] >= 10 for phrase in corpus.vocabulary.phrases)
+    assert {part for phrase in corpus.vocabulary.phrases for part in phrase.split()} <= known
+    assert {"interest rate", "health care"} <= set(corpus.vocabulary.phrases)
+    model = opelda.TopicModel(2, preset="fast", random_state=seed).fit(corpus)
+    for label in model.topic_labels_:
+        stems = [word[:4] for word in label.replace(",", "").split()]
+        assert len(stems) == len(set(stems))
+    with tempfile.TemporaryDirectory() as folder:
+        opelda.save(model, f"{folder}/m.opelda")
+        stored = StoredModel.read(f"{folder}/m.opelda").topics()
+        assert [topic.label for topic in stored] == model.topic_labels_
+        assert opelda.load(f"{folder}/m.opelda").topic_labels_ == model.topic_labels_
+
+
+def test_labels_have_no_stop_words_and_phrases_none_between():
+    texts = [f"the {word} of the king and of {word}s" for word in ("bank", "ship")] * 50
+    corpus = read(texts, tokenizer=Tokenizer(stop_words=None), max_df=1.0)
+    label = label_topics(opelda.TopicModel(1, random_state=0).fit(corpus))[0]
+    assert not {"the", "of", "and"} & set(re.findall(r"\w+", label))
+    assert read(texts, max_df=1.0).vocabulary.phrases == ()

@@ -25,6 +25,7 @@ class type genre department domain platform product country region state city la
 """
 TEXTS, TITLES, NAMES, TIMES, GROUPS = (names.split() for names in _USUAL.split(";"))
 NAMES = [*TITLES, *NAMES]
+SOURCES = [*GROUPS[4:], *GROUPS[:4]]  # in another order of preference: from "source" on
 KEPT = {*TIMES, *GROUPS}
 
 
@@ -35,12 +36,12 @@ def usual(names: Sequence[str]) -> list[str]:
 
 
 def usual_column(kind: str, names: Iterable[str]) -> str | None:
-    """Return the first usual name of a time, or else of a group, among names; None without one.
+    """Return the first usual name of a "time", "source" or "group" among names; None without one.
 
     >>> usual_column("time", ["id", "PublishedAt", "year"])
     'PublishedAt'
     """
-    return first_named(TIMES if kind == "time" else GROUPS, names)
+    return first_named({"time": TIMES, "source": SOURCES}.get(kind, GROUPS), names)
 
 
 def usual_columns(names: Sequence[str]) -> list[str]:

@@ -17,6 +17,7 @@ from opelda.corpus._corpus import Corpus
 from opelda.corpus._counting import Merger, Progress, count_blocks, found_words, limited
 from opelda.corpus._kinds import are_documents
 from opelda.corpus._matrix import keep_columns
+from opelda.corpus._phrases import PhraseSample
 from opelda.corpus._vocabulary import Vocabulary
 from opelda.corpus.sources import checked_options, open_source
 from opelda.corpus.text import Tokenizer
@@ -141,12 +142,17 @@ def read(
         tokenizer, blocks = _with_phrases(tokenizer, held, n_threads), iter(held)
     merger = Merger(opened.words, tokenizer, vocabulary, n_threads)
     beside: list[tuple[Beside, int]] = []
+    sample = PhraseSample()
     for block, counted, merger.tokenizer in count_blocks(blocks, tokenizer, n_threads):
         merger.add(counted)
+        if merger.words_found and isinstance(block.documents, pl.Series):
+            sample.add(block.documents)
         beside.append((block.beside, len(block)))
     if not merger.n_docs:
         raise InputError(f"{opened.label} has no documents; check the contents of the source.")
     X, words = merger.finish(min_df, max_df, max_features)
+    if words is not None and merger.words_found:
+        words.phrases = sample.phrases(words, n_threads)
     joined = Block([], None, joined_columns(beside))
     corpus = Corpus(
         X,
@@ -220,7 +226,8 @@ def _without_copies(corpus: Corpus, bounds: tuple[Any, Any] | None) -> Corpus:
         keep = found_words(df, df.astype(np.float64), len(stay), *bounds, None)
         X = keep_columns(X, keep)
         kept = compress(words.words, keep)
-        words = Vocabulary.known(kept, df[keep], tokenizer=words.tokenizer)
+        phrases, tokenizer = words.phrases, words.tokenizer
+        words = Vocabulary.known(kept, df[keep], tokenizer=tokenizer, phrases=phrases)
     columns = [] if corpus.metadata is None else [column[stay] for column in corpus.metadata]
     return replace(
         corpus,

@@ -64,6 +64,8 @@ class Vocabulary:
     n_added, n_evicted, n_dropped : int
         Sums over all calls of `learn`, as in `VocabularyChange`; every drop of a word counts.
     n_unknown_tokens : float
+    phrases : tuple of str
+        Pairs of words that `read` found side by side, for labels, the strongest first.
 
     Examples
     --------
@@ -116,6 +118,7 @@ class Vocabulary:
         self._few_texts = FewTexts()
         self.n_updates = self.n_docs = self.n_added = self.n_evicted = self.n_dropped = 0
         self.n_unknown_tokens = 0.0
+        self.phrases: tuple[str, ...] = ()
 
     @classmethod
     def known(
@@ -124,10 +127,12 @@ class Vocabulary:
         document_frequency: NDArray[np.int64],
         *,
         tokenizer: Tokenizer | None = None,
+        phrases: tuple[str, ...] = (),
     ) -> Self:
         """Return a fixed vocabulary of words with their document frequencies."""
         vocabulary = cls(words, tokenizer=tokenizer)
         vocabulary._frequency[:] = document_frequency
+        vocabulary.phrases = phrases
         return vocabulary
 
     @property
@@ -290,13 +295,13 @@ class Vocabulary:
             "document_frequency": self._frequency.copy(),
             "last_seen": self._last_seen.copy(),
         }
+        for name, held in (("waiting", self._waiting), ("adjacent", self.phrases)):
+            if held:
+                letters, offsets = pack_words(held)
+                arrays |= {f"{name}.bytes": letters, f"{name}.offsets": offsets}
         if self._waiting:
-            letters, offsets = pack_words(self._waiting)
-            arrays |= {
-                "waiting.bytes": letters,
-                "waiting.offsets": offsets,
-                "waiting.document_frequency": np.array([*self._waiting.values()], np.int64),
-            }
+            waits = np.array([*self._waiting.values()], np.int64)
+            arrays["waiting.document_frequency"] = waits
         names = (*PARAMETERS, *COUNTERS, "n_unknown_tokens")
         header = {name: getattr(self, name) for name in names}
         return arrays, header | {"tokenizer": self.tokenizer.to_dict()}
@@ -331,6 +336,8 @@ class Vocabulary:
             if not counted.all() or any(word in made for word in words):
                 raise damaged("pending words without documents, or with a column")
             made._waiting = dict(zip(words, counted.tolist(), strict=True))
+        own = {name[9:]: arrays[name] for name in arrays if name.startswith("adjacent.")}
+        made.phrases = tuple(unpack_words(own)) if own else ()
         return made
 
     def copy(self) -> Self:

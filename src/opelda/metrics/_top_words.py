@@ -198,7 +198,9 @@ def label_topics(
     measured = MeasuredTopics.of(topics)
     table, words = measured.weights, measured.words(feature_names)
     wanted = chosen_topics(only, len(table), "only")
-    labels = word_labels(table.astype(np.float64) if measured.are_ids else table, words, n_words)
+    table = table.astype(np.float64) if measured.are_ids else table
+    known = measured.vocabulary if feature_names is None else None
+    labels = word_labels(table, words, n_words, () if known is None else known.phrases)
     return [labels[number] for number in wanted]
 
 

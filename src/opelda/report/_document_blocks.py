@@ -1,8 +1,10 @@
 """Documents given in any form, block by block: their counts, mixtures and columns."""
 
+import re
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,6 +27,7 @@ class DocumentBlock(NamedTuple):
     X: Any  # CSR (documents, words of the model)
     names: Any = None  # sequences of texts, or None
     texts: Any = None
+    metadata: Any = None  # a data frame of texts, or None
 
     @property
     def tokens(self) -> NDArray[np.float64]:
@@ -39,21 +42,22 @@ def document_blocks(model: Any, documents: Any) -> Iterator[DocumentBlock]:
     if words is not None and are_documents(documents) and not isinstance(documents, Corpus):
         from opelda.corpus import stream  # and polars, only now
 
-        opened = stream(documents, vocabulary=words, batch_size=BLOCK)
+        opened = stream(documents, vocabulary=words, batch_size=BLOCK, metadata="auto")
         yield from numbered(opened.batches(learn=False))
         return
-    names = getattr(documents, "names", None)
+    names, table = getattr(documents, "names", None), getattr(documents, "metadata", None)
     X = MeasuredTopics.of(model).counts(documents)
     for first in range(0, X.shape[0], BLOCK):
         rows = slice(first, first + BLOCK)
-        yield DocumentBlock(first, X[rows], names and names[rows])
+        beside = None if table is None else table[rows]
+        yield DocumentBlock(first, X[rows], names and names[rows], metadata=beside)
 
 
 def numbered(batches: Iterable[Any]) -> Iterator[DocumentBlock]:
     """Yield mini-batches with the numbers of their documents."""
     first = 0
     for batch in batches:
-        yield DocumentBlock(first, batch.X, batch.names, batch.texts)
+        yield DocumentBlock(first, batch.X, batch.names, batch.texts, batch.metadata)
         first += batch.X.shape[0]
 
 
@@ -124,9 +128,37 @@ def called(name: str | None, number: int, text: Any) -> str:
     ('On cats', '8811: Cats sleep.', 'document 3')
     """
     if name and any(map(str.isalpha, name)):
-        return name
+        return " ".join(name.split())
     start, text = name or f"document {number}", beginning(text, 80)
     return f"{start}: {text}" if text else start
+
+
+def with_details(row: Any) -> str:
+    """Return how the document of a row is called, with its day and source if known."""
+    day = re.sub(r"^(\d{4}-\d\d-\d\d)[T ].*", r"\1", row.date or "")
+    details = ", ".join(part for part in (day, row.source) if part)
+    name = called(row.name, row.document, row.text)
+    return f"{name} ({details})" if details else name
+
+
+def mended(text: str) -> str:
+    """Return a text with joined lines where it is wrapped; keep paragraphs and short lines.
+
+    A line break is a wrap if the next word does not fit into the usual width of a line.
+    """
+    lines = text.splitlines()
+    lengths = sorted(len(line) for line in lines if line.strip())
+    width = lengths[3 * len(lengths) // 4] if len(lengths) >= 4 else 0
+    if not 40 <= width <= 120:
+        return text
+    found = lines[:1]
+    for before, line in pairwise(lines):
+        first = re.split(r"\s", line, maxsplit=1)[0]  # empty for indented lines
+        if before.strip() and first and len(before) + len(first) >= width:
+            found[-1] += f" {line}"
+        else:
+            found.append(line)
+    return "\n".join(found)
 
 
 def beginning(text: Any, n: int = 200) -> str | None:

@@ -11,8 +11,9 @@ from scipy import sparse
 
 from opelda._validation import whole
 from opelda._word_ranking import SMALLEST
+from opelda.corpus._column_names import usual_column
 from opelda.corpus._matrix import row_sums
-from opelda.corpus._read import LEAST_WORDS, NEARLY_THE_SAME
+from opelda.corpus._read import LEAST_WORDS
 from opelda.errors import InputError
 from opelda.metrics._top_words import labels_of, shares_or_even
 from opelda.metrics._topics import MeasuredTopics, chosen_topics
@@ -31,6 +32,9 @@ SHORT = 30  # tokens of a document that is half as typical as a long one of the 
 # and 18.1%, by mixtures alone 79.7% and 17.4% (benchmarks/nearest.py).
 OF_MIXTURES = 1 / 3
 QUERIES = 1024  # scored at a time
+# Share of the shorter document's distinct words: of the typical documents of 25 topics of Reuters,
+# one pair in ten has more, mostly versions of one story and tables of one form.
+SIMILAR = 0.5
 
 Array = NDArray[np.float64]
 # of a block: the first query's number and scores (queries, documents), part by part
@@ -42,8 +46,8 @@ def top_documents(
 ) -> Table[DocumentRow]:
     """Return the most typical documents of each topic, best first.
 
-    The score is the topic's weight times tokens / (tokens + 30). Near duplicates of better
-    documents, with 80% of the distinct words in common, are ranked last.
+    The score is the topic's weight times tokens / (tokens + 30). Documents like better ones, with
+    the same name or half of the distinct words of the shorter one, are ranked last.
 
     Parameters
     ----------
@@ -131,7 +135,7 @@ class Candidate(NamedTuple):
     score: float
     minus_number: int
     weight: float
-    described: tuple[float, int, str | None, str | None]  # tokens, number, name, beginning
+    described: tuple[Any, ...]  # tokens, number, name, beginning, date, source
     words: NDArray[Any]
 
 
@@ -155,6 +159,9 @@ class BestDocuments:
         had = [best[-1].score if len(best) == self._n else 0.0 for best in ranked]
         better = (scores >= least) & (scores > np.array(had)[:, np.newaxis])
         known: dict[int, tuple[Any, Any]] = {}
+        table = block.metadata
+        kinds = () if table is None else ("time", "source")
+        columns = [usual_column(kind, table.columns) for kind in kinds]
         for query, row in zip(*(part.tolist() for part in np.nonzero(better)), strict=True):
             number = block.first + row
             if row not in known:
@@ -162,7 +169,8 @@ class BestDocuments:
                 text = None if block.texts is None else beginning(block.texts[row])
                 # a copy of the words, so that they do not hold all of the block
                 words = block.X.indices[slice(*block.X.indptr[row : row + 2])].copy()
-                known[row] = (float(tokens[row]), number, name, text), words
+                beside = [None if column is None else table[column][row] for column in columns]
+                known[row] = (float(tokens[row]), number, name, text, *beside), words
             score, weight = float(scores[query, row]), float(weights[query, row])
             ranked[query].append(Candidate(score, -number, weight, *known[row]))
         for query in np.flatnonzero(better.any(axis=1)).tolist():
@@ -171,8 +179,8 @@ class BestDocuments:
 
 class TypicalDocuments:
     def __init__(self, n: int) -> None:
-        # three candidates for each document wanted: some may be near copies of others
-        self._n, self._best = n, BestDocuments(3 * n)
+        # six candidates for each document wanted: some may be like others
+        self._n, self._best = n, BestDocuments(6 * n)
 
     def add(self, block: DocumentBlock, theta: NDArray[Any]) -> None:
         self._best.add(typicality(theta, block.tokens[:, np.newaxis]).T, block, weights=theta.T)
@@ -182,13 +190,13 @@ class TypicalDocuments:
         return [-entry.minus_number for best in self._best.ranked for entry in best]
 
     def found(self) -> list[list[Candidate]]:
-        """Return the best documents of each topic, with near duplicates last."""
+        """Return the best documents of each topic, with documents like better ones last."""
         found = []
         for best in self._best.ranked:
             differ: list[Candidate] = []
             copies: list[Candidate] = []
             for entry in best:
-                copied = any(_nearly_the_same(entry.words, other.words) for other in differ)
+                copied = any(_similar(entry, other) for other in differ)
                 (copies if copied else differ).append(entry)
             found.append((differ + copies)[: self._n])
         return found
@@ -205,10 +213,11 @@ class TypicalDocuments:
         return Table(DocumentRow, rows)
 
 
-def _nearly_the_same(some: NDArray[Any], others: NDArray[Any]) -> bool:
-    shorter = min(len(some), len(others))
-    common = np.intersect1d(some, others, assume_unique=True)
-    return shorter >= LEAST_WORDS and len(common) >= NEARLY_THE_SAME * shorter
+def _similar(some: Candidate, other: Candidate) -> bool:
+    shorter = min(len(some.words), len(other.words))
+    common = np.intersect1d(some.words, other.words, assume_unique=True)
+    same_name = some.described[2] is not None and some.described[2] == other.described[2]
+    return same_name or (shorter >= LEAST_WORDS and len(common) >= SIMILAR * shorter)
 
 
 def typicality(weights: Any, tokens: Any) -> Array:

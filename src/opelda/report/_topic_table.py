@@ -57,7 +57,7 @@ def topic_table(
     weights, names, shares = measured.weights, measured.words(feature_names), topic_weights(topics)
     wanted = chosen_topics(only, len(weights), "only")
     best = rank_words(measured, n_words, by=by, weights=shares, lambda_=lambda_, X=X)
-    words = _top_words.label_topics(measured, feature_names=names, only=wanted)
+    words = _top_words.label_topics(measured, feature_names=feature_names, only=wanted)
     labels, stability = dict(zip(wanted, words, strict=True)), None
     if isinstance(topics, Learner):
         labels |= topics._given_labels()
@@ -120,15 +120,16 @@ def label_topics(
     """Return a short name for each topic, such as "court, judge, trial".
 
     A label has the words with the highest FREX scores (see `rank_words`) of the topic's 20 most
-    probable ones, without words that begin with another. Equal labels get more words, or the
-    topic's number. Labels given by ``model.set_topic_labels`` are in ``model.topic_labels_``.
+    probable ones, without stop words and words of one stem. Words that the texts have side by side
+    are joined to phrases, such as "interest rate". Equal labels get more words, or the topic's
+    number. Labels given by ``model.set_topic_labels`` are in ``model.topic_labels_``.
 
     Parameters
     ----------
     topics, feature_names, only
         As for `topic_table`.
     n_words : int
-        Words per label.
+        Words or phrases per label.
     with_ : callable, optional
         Returns a label for an object with the topic's number `topic`, `words`, `documents`, the
         labels `taken` and a `prompt` for a language model. Topics are processed by decreasing

@@ -2,7 +2,8 @@
 
 Common fields: `topic`, the row in `components_`, and its `label`; `document`, the document's number
 from 0; `tokens`, its words known to the model; `name`, in the source; `text`, its beginning;
-`rank`, 1 for the best; `low` and `high`, the limits of an interval.
+`rank`, 1 for the best; `date` and `source`, from columns with usual names such as "date" and
+"newspaper"; `low` and `high`, the limits of an interval.
 """
 
 import html
@@ -45,6 +46,8 @@ class DocumentRow:
     document: int
     name: str | None
     text: str | None
+    date: str | None = None
+    source: str | None = None
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,8 @@ class FoundRow:
     document: int
     name: str | None
     text: str | None
+    date: str | None = None
+    source: str | None = None
 
 
 @dataclass(frozen=True)

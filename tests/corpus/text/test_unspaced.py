@@ -151,6 +151,6 @@ def test_first_texts_choose_the_segmentation():
 
 
 def test_unspaced_scripts_match_the_scanner():
-    expression = _splitters._unspaced_runs().pattern
+    expression = _splitters.unspaced_runs().pattern
     found = pl.Series(["北", "ー", "ก", "a", "한", "1", "。", "々"]).str.contains(expression)
     assert found.to_list() == [True, True, True, False, False, False, False, True]

@@ -31,7 +31,7 @@ def search(
         raise InputError("--like compares whole texts; remove the words and --topic.")
     if like is None and not words and topic is None:
         raise InputError("The query is empty; pass words, --topic or --like.")
-    from opelda.report._document_blocks import called, numbered
+    from opelda.report._document_blocks import numbered, with_details
     from opelda.report._retrieval import found_among, like_texts, with_words
 
     learned = load_model(model, reading.n_jobs)
@@ -42,13 +42,13 @@ def search(
         score = with_words(learned, words or None, topic)
     else:
         score = like_texts(learned, [_text(like, reading.encoding)])
-    blocks = Blocks(columns, [corpus], reading)
+    blocks = Blocks(columns, [corpus], reading, metadata="auto")
     found = found_among(numbered(blocks), score, n)
     if as_json:
         print_json({"documents": [asdict(row) for row in found]})
         return
     for row in found:
-        print_line(f"{row.score:.2f}  {called(row.name, row.document, row.text)}", cut=True)
+        print_line(f"{row.score:.2f}  {with_details(row)}", cut=True)
     if not found:
         note("no matching documents.")
 

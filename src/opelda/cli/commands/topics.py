@@ -226,22 +226,23 @@ def _typical_documents(model: Any, n: int, sources: list[str], reading: options.
     from opelda.report._retrieval import TypicalDocuments
 
     found = TypicalDocuments(n)
-    for block in numbered(Blocks(columns_of(model), sources, reading)):
+    for block in numbered(Blocks(columns_of(model), sources, reading, metadata="auto")):
         found.add(block, mixtures(model, block.X))
     return found.table(labels_of(model))
 
 
 def _print_with_documents(rows: Sequence[Any], documents: Sequence[Any]) -> None:
     """Write each topic, its words, and below them its documents, a line each."""
-    from opelda.report._document_blocks import called
+    from opelda.report._document_blocks import with_details
 
     for row in rows:
         terminal.print_line(f"{row.topic}  {share(row.weight)}  {row.label}", cut=True)
         terminal.print_line(f"    {' '.join(row.words)}", cut=True)
-        for document in documents:
-            if document.topic == row.topic:
-                name = called(document.name, document.document, document.text)
-                terminal.print_line(f"    {share(document.weight):>6}  {name}", cut=True)
+        for found in documents:
+            if found.topic == row.topic:
+                terminal.print_line(
+                    f"    {share(found.weight):>6}  {with_details(found)}", cut=True
+                )
         terminal.print_line()
 
 

@@ -147,7 +147,7 @@ def python_words(pattern: str, found: bool = True) -> NDArray[np.uint8]:
 
 def found_unspaced(sample: "pl.Series") -> str:
     """Return how texts like a sample are cut with the installed packages."""
-    n_texts = int(contains(sample, _unspaced_runs().pattern).sum())
+    n_texts = int(contains(sample, unspaced_runs().pattern).sum())
     if not n_texts or n_texts < 0.01 * len(sample):  # fewer are not worth the package's time
         return PAIRS
     if find_spec("icu4py") is not None:
@@ -169,7 +169,7 @@ def with_spaces(texts: "pl.Series") -> "pl.Series":
     """Return texts with spaces between ICU's words of scripts without spaces."""
     import polars as pl
 
-    runs = _unspaced_runs()
+    runs = unspaced_runs()
     has = contains(texts, runs.pattern)
     if not has.any():
         return texts
@@ -189,7 +189,7 @@ def with_spaces(texts: "pl.Series") -> "pl.Series":
 
 
 @cache
-def _unspaced_runs() -> re.Pattern[str]:
+def unspaced_runs() -> re.Pattern[str]:
     """Return what finds runs of characters of scripts without spaces, for Python and for Rust."""
     members = (unicode_words() & _text.UNSPACED) != 0
     edges = np.flatnonzero(np.diff(members, prepend=False, append=False)).reshape(-1, 2)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, cast
@@ -190,10 +191,21 @@ def checked_phrases(phrases: Any, ngrams: tuple[int, int]) -> float | tuple[str,
     return words
 
 
+def phrases_of(
+    texts: "pl.Series", tokenizer: "Tokenizer", least: float, n_jobs: int
+) -> tuple[str, ...]:
+    """Return the phrases of texts, the strongest first."""
+    counted = count(texts, replace(tokenizer, phrases=(), ngrams=2), n_jobs)
+    columns, n_words = counted.counts.indices, len(counted.words)
+    df = np.bincount(columns, minlength=n_words)
+    total = np.bincount(columns, counted.counts.data, minlength=n_words)
+    return chosen(counted.words, df, total, least)
+
+
 def chosen(
     words: Sequence[str], document_frequency: NDArray[Any], total: NDArray[Any], least: Any
 ) -> tuple[str, ...]:
-    """Return the phrases among words and pairs of words, by how often each occurs."""
+    """Return the phrases among words and pairs of words, the strongest first."""
     number_of = dict(zip(words, total.tolist(), strict=True))
     pairs = [
         (word, *word.split(" "))
@@ -206,7 +218,8 @@ def chosen(
     product = np.prod(np.array(alone).reshape(-1, 2) / max(n_tokens, 1.0), axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         npmi = np.log(together / product) / -np.log(together)
-    return tuple(sorted(pairs[i][0] for i in np.flatnonzero(npmi >= least)))
+    kept = np.flatnonzero(npmi >= least)
+    return tuple(pairs[i][0] for i in kept[np.argsort(-npmi[kept], kind="stable")])
 
 
 def joined(

@@ -5,8 +5,6 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
-
 from opelda._validation import choice, flag, threads
 from opelda.corpus._matrix import Counted
 from opelda.corpus.text._languages import (
@@ -34,8 +32,8 @@ from opelda.corpus.text._word_counting import (
     as_texts,
     checked_ngrams,
     checked_phrases,
-    chosen,
     count,
+    phrases_of,
 )
 from opelda.errors import InputError
 
@@ -178,11 +176,7 @@ class Tokenizer:
             code = detected(counted, lambda code: left_out(*how, code))
             known = replace(known, stop_words=code)
         if isinstance(known.phrases, float):
-            counted = replace(known, phrases=(), ngrams=2).count(sample)
-            columns, n_words = counted.counts.indices, len(counted.words)
-            df = np.bincount(columns, minlength=n_words)
-            total = np.bincount(columns, counted.counts.data, minlength=n_words)
-            known = replace(known, phrases=chosen(counted.words, df, total, known.phrases))
+            known = replace(known, phrases=phrases_of(sample, known, known.phrases, threads(None)))
         return known
 
     @property

@@ -259,7 +259,9 @@ class StoredModel:
         weights = np.ones(n_topics) if shares is None else shares
         weights = weights / weights.sum()
         best = ranked(table, min(whole("n_words", n_words), n_columns), by, weights, lambda_)
-        labels = dict(enumerate(word_labels(table, words))) | (given or {})
+        packed = self.part("vocabulary.adjacent")
+        phrases = unpack_words(packed) if packed else ()
+        labels = dict(enumerate(word_labels(table, words, phrases=phrases))) | (given or {})
         return [
             StoredTopic(
                 k,

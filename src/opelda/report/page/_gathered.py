@@ -16,7 +16,7 @@ from opelda.corpus._kinds import is_missing
 from opelda.corpus._matrix import row_sums, stacked
 from opelda.engines.seam import GOLDEN, mix
 from opelda.errors import DataWarning, InputError, warn
-from opelda.report._document_blocks import DocumentBlock, called
+from opelda.report._document_blocks import DocumentBlock, called, mended
 from opelda.report._retrieval import TypicalDocuments
 from opelda.report._shares import corrected_shares
 from opelda.report._times import MOST_BINS, TimeReader, span, start_of
@@ -170,7 +170,7 @@ class Gathered:
             for sums, keys in ((self.times, times), (self.groups, groups)):
                 if sums is not None:
                     sums.add([keys[i] for i in some], words[some], linear, linear**2, theta[some])
-        self._typical.add(DocumentBlock(first, X), theta)
+        self._typical.add(DocumentBlock(first, X, batch.names), theta)
         drawn = self._counted.drawn(numbers)
         self._rows.append((numbers[drawn], X[drawn]))
         while sum(len(some) for some, _ in self._rows) > 10_000:
@@ -196,7 +196,7 @@ class Gathered:
                 groups[row],
             )
             if text is not None and told[row]:
-                entry.text = str(text)[: SHORTER[0] + 1]
+                entry.text = mended(str(text)[: SHORTER[0] + 1])
             elif told[row]:
                 ends = slice(*X.indptr[row : row + 2])
                 # copies, so that they do not hold all of the mini-batch
