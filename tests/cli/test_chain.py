@@ -11,18 +11,26 @@ import pytest
 from scipy import sparse
 
 import opelda
+from tests.cli.test_spreadsheets import rows_of
 
 FACTS = ["document", "tokens", "unknown_tokens", "loss"]
 
 
-def test_fit_prints_a_summary_and_saves_the_model(cli, corpus_file, texts):
+def test_fit_prints_topics_and_next_commands_and_everything_with_v(cli, corpus_file, texts):
     done = cli("fit", corpus_file, "-k", 3, "-o", "m.opelda")
     assert done.code == 0
-    assert "documents   240" in done.out
-    assert "21 (2,880 tokens)" in done.out  # without English stop words
-    assert "saved as m.opelda" in done.err
-    for command in ("topics", "report", "transform"):
-        assert f"`opelda {command} m.opelda" in done.err
+    assert len(done.out.splitlines()) == 4  # a header and three topics
+    *_, last, saved, topics, report, transform = done.err.splitlines()
+    assert last == "opelda: learning 3 topics: done"
+    assert re.search("opelda: learning 3 topics: about [0-9]+ s left", done.err)
+    assert saved == "opelda: saved as m.opelda. Next:"
+    for command, line in (("topics", topics), ("report", report), ("transform", transform)):
+        assert line.startswith(f"  opelda {command} m.opelda ")
+    assert transform.endswith(" -o theta.xlsx")
+    everything = cli("fit", corpus_file, "-k", 3, "-o", "m.opelda", "-v")
+    assert "documents   240" in everything.out
+    assert "21 (2,880 tokens)" in everything.out  # without English stop words
+    assert "3 topics, preset best" in everything.err
     model = opelda.load("m.opelda")
     assert model.n_components == 3
     assert model.transform(texts[:3]).argmax(axis=1).tolist() == [
@@ -35,11 +43,11 @@ def test_commands_suggested_by_fit_run(cli, tmp_path, texts):
     (tmp_path / "my texts.csv").write_text("id;title;said\n" + "\n".join(rows))
     done = cli("fit", "my texts.csv", "-t", "said", "-f", "csv", "-k", 3)
     assert done.code == 0
-    output = re.findall(r"`opelda (.*?)`", done.err)
+    output = re.findall("^  opelda (.*)$", done.err, re.MULTILINE)
     assert [line.split()[0] for line in output] == ["topics", "report", "transform"]
     for line in output:
         assert cli(*shlex.split(line)).code == 0, line
-    assert len(pl.read_parquet(tmp_path / "theta.parquet")) == len(texts)
+    assert len(rows_of(tmp_path / "theta.xlsx")) == 1 + len(texts)
 
 
 def test_topics_match_the_themes(cli, model_file, themes):

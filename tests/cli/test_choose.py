@@ -1,6 +1,7 @@
 """`opelda choose`: a table, a figure and advice, or the finished rows."""
 
 import json
+import re
 import signal
 
 import pytest
@@ -41,19 +42,23 @@ def test_choose_matches_choose_n_topics(folder, capsys):
 
 
 def test_interrupted_choose_shows_finished_rows(folder, capsys, monkeypatch):
-    real = _fits._measured
+    real, called = _fits._measured, []
 
     def measured(model, documents, seed):
-        if model.n_components == 3:
+        called.append(model.n_components)
+        if called.count(3) == 2:  # the first fit with 3 topics measures the time
             signal.raise_signal(signal.SIGINT)
         return real(model, documents, seed)
 
     monkeypatch.setattr(_fits, "_measured", measured)
     assert main(["choose", "texts.txt", "-k", "2,3", *HOW, "-o", "t.tsv"]) == 130
     printed = capsys.readouterr()
+    first = printed.err.splitlines()[0]
+    assert re.fullmatch(r"opelda: 2, 3 topics, 2 runs each: about [0-9]+ s\.", first)
     assert "Only 2 topics were tried" in printed.out
     assert "1 of 2 numbers of topics" in printed.err
     assert len((folder / "t.tsv").read_text().splitlines()) == 2
+    called.clear()
     assert main(["choose", "texts.txt", "-k", "3,4", *HOW]) == 130
     assert "during the first number" in capsys.readouterr().err
 

@@ -125,8 +125,8 @@ def test_progress_bars_need_a_terminal(corpus_file, tmp_path):
     json.loads(out)
     text = shown.decode()
     assert "\x1b[" in text
-    assert "reading: 240 docs" in text  # and a learning bar with passes
-    assert "pass 112/112" in text  # of 2 passes and 110 sweeps
+    assert "reading: 240 docs" in text
+    assert "learning 3 topics: done" in text
     assert "saved as model.opelda" in text
 
 

@@ -55,7 +55,7 @@ def test_report_has_the_stability_of_the_model(folder, tmp_path):
 
 def test_summary_has_the_number_of_runs(folder, tmp_path, capsys):
     where = (str(folder / "texts.txt"), "-o", str(tmp_path / "m"))
-    assert main(["fit", *where, *FIT, "--runs", "2"]) == 0
+    assert main(["fit", *where, *FIT, "--runs", "2", "-v"]) == 0
     printed = capsys.readouterr()
     assert "2 runs" in printed.err
     assert "run 2/2" in printed.err

@@ -6,6 +6,7 @@ import math
 import subprocess
 import sys
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -18,6 +19,7 @@ from opelda.learning._listeners import (
     ProgressLines,
     describe,
     progress,
+    seconds_left,
 )
 from opelda.learning.callbacks import History
 from tests.cases import cases
@@ -202,3 +204,22 @@ print("rich" in sys.modules)
 """
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout == "False\n"
+
+
+@given(st.integers(1, 5), st.integers(1, 100), st.floats(0.001, 10.0), st.integers(0, 999))
+def test_time_left_predicts_sweeps_of_a_quarter_of_the_time_of_passes(
+    n_passes, n_sweeps, seconds, done
+):
+    """The oracle adds up the visits that are left: a visit of a pass takes four units."""
+    visits = [4 * seconds] * (n_passes * 100) + [seconds] * (n_sweeps * 100)
+    n_docs = 1 + done % len(visits)
+    now = report(
+        n_docs=n_docs,
+        n_docs_total=len(visits),
+        n_passes=n_passes + n_sweeps,
+        n_sweeps=n_sweeps,
+        docs_per_second=n_docs / sum(visits[:n_docs]),
+    )
+    assert seconds_left(now) == pytest.approx(sum(visits[n_docs:]), abs=1e-6)
+    again = replace(now, n_run=2, n_runs=3)
+    assert seconds_left(again) == pytest.approx(sum(visits[n_docs:]) + sum(visits), abs=1e-6)

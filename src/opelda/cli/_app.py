@@ -77,7 +77,7 @@ def argument(metavar: str, help: str, default: Any = ..., **settings: Any) -> An
 SHARED = {
     "quiet": option("--quiet -q", "Print results and errors only.", False),
     "verbose": option(
-        "--verbose -v", "Print a line per update and skipped document.", False, panel=RUNNING
+        "--verbose -v", "Print settings, measures and each update.", False, panel=RUNNING
     ),
     "debug": option("--debug", "Show tracebacks (or set OPELDA_DEBUG=1).", False, panel=RUNNING),
 }

@@ -8,7 +8,6 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from time import perf_counter
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -46,15 +45,16 @@ def plain(number: float | None) -> float | None:
     return None if number is None or not math.isfinite(number) else float(number)
 
 
-def tell(message: str) -> None:
-    """Write a line on standard error."""
-    print(f"opelda: {printable(message)}", file=sys.stderr, flush=True)
+def tell(message: str, *commands: str) -> None:
+    """Write a line, and commands below it, on standard error."""
+    lines = [f"opelda: {printable(message)}", *(f"  {printable(each)}" for each in commands)]
+    print(*lines, sep="\n", file=sys.stderr, flush=True)
 
 
-def note(message: str) -> None:
+def note(message: str, *commands: str) -> None:
     """Write a note on standard error, unless `--quiet` is set."""
     if not VERBOSITY.quiet:
-        tell(message)
+        tell(message, *commands)
 
 
 def print_json(value: Any) -> None:
@@ -234,8 +234,8 @@ def skipped_documents(number: int, problems: Sequence[str]) -> None:
 
 
 @contextmanager
-def reading_bar(what: str = "reading") -> Iterator[Progress | None]:
-    """Return a progress callback for `opelda.corpus.read`; None without a terminal."""
+def reading_bar(what: str = "reading", unit: str = "docs") -> Iterator[Progress | None]:
+    """Return a progress callback, as of `opelda.corpus.read`; None without a terminal."""
     if VERBOSITY.quiet or not sys.stderr.isatty():
         yield None
         return
@@ -247,14 +247,11 @@ def reading_bar(what: str = "reading") -> Iterator[Progress | None]:
         progress.TextColumn("{task.description}", markup=False),
         progress.TimeRemainingColumn(),
     )
-    begun = perf_counter()
     with progress.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(what, total=None)
 
-        def update(n_docs: int, done: int | None, total: int | None) -> None:
-            rate = n_docs / max(perf_counter() - begun, 1e-9)
-            said = f"{what}: {n_docs:,} docs, {rate:,.0f} docs/s"
-            bar.update(task, completed=done, total=total, description=said)
+        def update(n: int, done: int | None, total: int | None) -> None:
+            bar.update(task, completed=done, total=total, description=f"{what}: {n:,} {unit}")
 
         yield update
 

@@ -142,7 +142,7 @@ def read(
         tokenizer, blocks = _with_phrases(tokenizer, held, n_threads), iter(held)
     merger = Merger(opened.words, tokenizer, vocabulary, n_threads)
     beside: list[tuple[Beside, int]] = []
-    sample = PhraseSample()
+    sample = PhraseSample()  # for labels
     for block, counted, merger.tokenizer in count_blocks(blocks, tokenizer, n_threads):
         merger.add(counted)
         if merger.words_found and isinstance(block.documents, pl.Series):
@@ -226,8 +226,9 @@ def _without_copies(corpus: Corpus, bounds: tuple[Any, Any] | None) -> Corpus:
         keep = found_words(df, df.astype(np.float64), len(stay), *bounds, None)
         X = keep_columns(X, keep)
         kept = compress(words.words, keep)
-        phrases, tokenizer = words.phrases, words.tokenizer
-        words = Vocabulary.known(kept, df[keep], tokenizer=tokenizer, phrases=phrases)
+        phrases = words.phrases
+        words = Vocabulary.known(kept, df[keep], tokenizer=words.tokenizer)
+        words.phrases = phrases
     columns = [] if corpus.metadata is None else [column[stay] for column in corpus.metadata]
     return replace(
         corpus,

@@ -127,12 +127,10 @@ class Vocabulary:
         document_frequency: NDArray[np.int64],
         *,
         tokenizer: Tokenizer | None = None,
-        phrases: tuple[str, ...] = (),
     ) -> Self:
         """Return a fixed vocabulary of words with their document frequencies."""
         vocabulary = cls(words, tokenizer=tokenizer)
         vocabulary._frequency[:] = document_frequency
-        vocabulary.phrases = phrases
         return vocabulary
 
     @property

@@ -29,6 +29,7 @@ except ImportError:  # not a Unix
 
 LOGGER = logging.getLogger("opelda")
 LARGEST_SHARE = 0.03  # of the time, that scoring mini-batches may take
+A_PASS = 4  # a visit of a pass takes the time of four visits of sweeps: 2 to 5 by documents and K
 
 
 class Listeners:
@@ -222,6 +223,7 @@ class Display:
     """A display of updates as lines with the last scores."""
 
     needs_score = True
+    tell: Callable[..., str] | None = None  # replaces `describe`
 
     _score: float | None = None
     _batch_score: float | None = None
@@ -236,7 +238,7 @@ class Display:
             self._score = report.held_out_score
         if report.batch_score is not None:
             self._batch_score = report.batch_score
-        return describe(report, self._score, self._batch_score)
+        return (self.tell or describe)(report, self._score, self._batch_score)
 
 
 class ProgressBar(Display):
@@ -314,6 +316,19 @@ def _log(line: str) -> None:
         handler.handle(LOGGER.makeRecord(LOGGER.name, logging.INFO, "", 0, line, (), None))
 
 
+def seconds_left(report: BatchReport) -> float:
+    """Return the time left by the recent pace, before sweeps by the pace of all work; or 0."""
+    n_docs, total, speed = report.n_docs, report.n_docs_total or 0, report.docs_per_second
+    n_runs = 1 + report.n_runs - report.n_run  # with this run
+    if not 0 < speed < math.inf:
+        return 0.0
+    if not report.n_sweeps or not report.n_passes:
+        return max(total * n_runs - n_docs, 0) / (report.recent_docs_per_second or speed)
+    in_passes = total * (1 - report.n_sweeps / report.n_passes)
+    done, work = (n + (A_PASS - 1) * min(n, in_passes) for n in (n_docs, total))
+    return max(work * n_runs - done, 0) / done * n_docs / speed
+
+
 def describe(
     report: BatchReport, score: float | None = None, batch_score: float | None = None
 ) -> str:
@@ -327,7 +342,7 @@ def describe(
     parts.append(f"{report.n_docs:,}" + ("" if total is None else f"/{total:,}") + f" {unit}")
     if 0 < speed < math.inf:
         parts.append(f"{speed:,.0f} {unit}/s" if speed >= 10 else f"{speed:.2g} {unit}/s")
-        seconds = ((total or 0) - report.n_docs) / (report.recent_docs_per_second or speed)
+        seconds = seconds_left(report)
         if seconds > 0:
             parts.append(f"{timedelta(seconds=math.ceil(seconds))} left")
     if batch_score is not None:

@@ -93,32 +93,20 @@ class Choice:
 def _advice(rows: Sequence[ChoiceRow], chosen: int, limit: int) -> str:
     number, quality, last = rows[chosen].n_topics, rows[chosen].quality, len(rows) - 1
     if last == 0:
-        return f"Only {_topics(number)} were tried. Try other numbers to compare."
+        return f"Only {_topics(number)} were tried; try other numbers to compare."
     said = f"Recommended: {_topics(number)}"
     if quality <= 0:
-        said += ", or none: no number tried has coherent and stable topics."
+        said += ", or none, because no number tried has topics whose words belong together"
     else:
         others = [row for row in rows[: limit + 1] if row is not rows[chosen]]
-        alike = [row.n_topics for row in others if row.quality >= 0.95 * quality]
-        said += f" (quality {quality:.2f}"
+        alike = [f"{row.n_topics:,}" for row in others if row.quality >= 0.95 * quality]
+        said += ", whose words best belong together and recur in other runs"
         if alike:
-            said += f"; similar: {', '.join(f'{each:,}' for each in alike)}"
-        elif others:
-            second = max(others, key=lambda row: row.quality)
-            said += f"; next: {_topics(second.n_topics)}, {second.quality:.2f}"
-        said += ")."
-    if limit > chosen:
-        most = ", the largest number tried" if limit == last else ""
-        said += (
-            f" Prediction still improves up to {rows[limit].n_topics:,}{most}; it usually does "
-            "with more topics."
-        )
-    elif limit < last:
-        said += " More topics do not improve prediction."
+            said += f" ({' and '.join(alike)} {'is' if len(alike) == 1 else 'are'} nearly as good)"
     if chosen in (0, last):
         which, more = ("largest", 2 * number) if chosen else ("smallest", max(number // 2, 1))
-        said += f" {number:,} is the {which} number tried: try {more:,} too."
-    return said
+        said += f"; {number:,} is the {which} number tried, so try {more:,}, too"
+    return f"{said}."
 
 
 def _topics(number: int) -> str:

@@ -2,12 +2,13 @@
 
 from typing import Any
 
+from opelda.cli import _terminal as terminal
 from opelda.cli._app import command, option
 from opelda.cli._exit import Stop, StoppedError
 from opelda.cli._inputs import new_learner, on_machine, read_corpus
 from opelda.cli._options import AS_JSON, ENGINE, SOURCES, Learning, NamelessReading, Text
 from opelda.cli._outputs import FIGURES, TABLES, check_output, save_figure, write_rows
-from opelda.cli._terminal import count, duration, note, plain, print_json, print_line, print_table
+from opelda.cli._terminal import duration, note, plain, print_line, print_table, reading_bar
 from opelda.errors import InputError
 
 
@@ -45,20 +46,22 @@ def choose(
     model = on_machine(new_learner(learning), reading.n_jobs, engine)
     documents = read_corpus(corpus, reading, text)
     from opelda.selection._choice import Choice, default_numbers, resolved
-    from opelda.selection._fits import HELD_OUT, HeldOutSplit, measured_fits
+    from opelda.selection._fits import HELD_OUT, HeldOutSplit, expected_seconds, measured_fits
 
     template, n_runs, seed = resolved(model, n_runs)
     split = HeldOutSplit.of(documents, template, HELD_OUT, seed)
     numbers = numbers or default_numbers(split.train.shape[0])
     tried = ", ".join(f"{number:,}" for number in numbers)
-    note(
-        f"{count(split.train.shape[0], 'document')} for training and "
-        f"{count(split.held_out.shape[0], 'document')} held out; {tried} topics, {n_runs} runs "
-        "each."
-    )
     done: list[Any] = []
-    with Stop() as stop:
-        fits = measured_fits(split, template, numbers, n_runs, seed)
+    with Stop() as stop, reading_bar("comparing", "fits") as bar:
+        args = split, template, numbers, n_runs, seed
+        if (seconds := stop.attempt(lambda: expected_seconds(*args))) is not None:
+            advised = seconds > 60 and getattr(template, "preset", None) == "best"
+            faster = "; --preset fast is enough for a first look" if advised else ""
+            time = duration(round(seconds, -1 if seconds > 60 else 0), 0)
+            note(f"{tried} topics, {n_runs} runs each: about {time}{faster}.")
+        show = None if bar is None else lambda _, done, total: bar(done, done, total)
+        fits = measured_fits(*args, show)
         while (found := stop.attempt(lambda: next(fits, None))) is not None:
             done.append(found)
             note(f"{found.row.n_topics:,} topics: {duration(found.row.seconds)}.")
@@ -90,7 +93,7 @@ def _print(choice: Any, *, as_json: bool) -> None:
     if as_json:
         found = {name: getattr(choice, name) for name in ("n_topics", "advice", "n_predictive")}
         found["tried"] = [{name: plain(getattr(row, name)) for name in names} for row in rows]
-        print_json(found)
+        terminal.print_json(found)
         return
     titles = (
         "topics",

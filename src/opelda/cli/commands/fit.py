@@ -18,6 +18,7 @@ from opelda.cli._terminal import count, note, noted
 from opelda.errors import InputError
 
 OUTPUT = "model.opelda"
+FEW_ROWS = 50_000  # documents that a spreadsheet shows without delay
 
 
 @command(
@@ -99,9 +100,8 @@ def fit(
         note(f"continuing {resume} with {count(len(documents), 'document')}.")
         learn = partial(_more, model, documents, n_passes)
     display = learning_display(lines=True)
-    scored = to_score(documents.X if held_out is None else held_out)
-    if display is not None and scored is not None:
-        display = Scored(display, scored)
+    if display is not None and not terminal.VERBOSITY.verbose:
+        display.tell = _time_left
     # from here to the report a signal cuts short the learning alone: the model is always saved
     with Stop() as stop:
         model.callbacks = [stop] if display is None else [display, stop]
@@ -132,9 +132,12 @@ def fit(
         )
     if stop.stopped:
         raise StoppedError(f"stopped; the model is in {path}.")
+    table = "theta.xlsx" if len(documents) <= FEW_ROWS else "theta.parquet"
     note(
-        f"saved as {path}. Next: `opelda topics {named}`, `opelda report {named} {again} -o "
-        f"report.html`, or `opelda transform {named} {again} -o theta.parquet`."
+        f"saved as {path}. Next:",
+        f"opelda topics {named} {again} --docs 3",
+        f"opelda report {named} {again} -o report.html",
+        f"opelda transform {named} {again} -o {table}",
     )
 
 
@@ -149,6 +152,15 @@ def _more(model: Any, documents: Any, n_passes: int) -> None:
         model.partial_fit(documents.X[order])
 
 
+def _time_left(report: Any, *_: Any) -> str:
+    """Return the time that learning still takes."""
+    from opelda.learning._listeners import seconds_left
+
+    seconds = seconds_left(report)
+    left = f"about {terminal.duration(max(seconds, 1), 0)} left" if seconds else "done"
+    return f"learning {count(report.model.n_components, 'topic')}: {left}"
+
+
 def _announce(documents: Any, model: Any, topics: int | None) -> None:
     """Say how topics are learned, and what to know about the documents before."""
     if terminal.VERBOSITY.quiet:
@@ -159,20 +171,20 @@ def _announce(documents: Any, model: Any, topics: int | None) -> None:
     n_docs, n_words = documents.X.shape
     schedule = model._schedule(n_docs)
     chosen = [
-        count(model.n_components, "topic") + (" (choose with -k)" if topics is None else ""),
+        count(model.n_components, "topic"),
         _how_learned(model),
         count(schedule.n_passes, "pass", "passes"),
         f"{count(schedule.batch_size, 'document')} per update",
+        count(schedule.n_sweeps, "closing sweep"),
+        count(model.n_runs, "run"),
+        f"seed {model.random_state}",
     ]
-    chosen += [count(schedule.n_sweeps, "closing sweep")] if schedule.n_sweeps else []
-    chosen += [count(model.n_runs, "run")] if model.n_runs > 1 else []
-    chosen.append(f"seed {model.random_state}")
-    chosen += ["--preset fast is faster"] if _how_learned(model) == "preset best" else []
     counted = f"{count(n_docs, 'document')} of {count(n_words, 'word')}"
     words = documents.vocabulary and documents.vocabulary.tokenizer.stop_words
     if isinstance(words, str) and words in languages():
         counted += f" ({languages()[words].title()} stop words left out)"
-    note(f"{counted}: {', '.join(chosen)}.")
+    if terminal.VERBOSITY.verbose:
+        note(f"{counted}: {', '.join(chosen)}.")
     if topics is None and n_docs < 50 * model.n_components:
         fewer = max(2, n_docs // 50)
         note(f"too many topics for this number of documents; try -k {fewer}.")
@@ -211,32 +223,6 @@ def _how_learned(model: Any) -> str:
     )
 
 
-class Scored:
-    """A display with the score of some documents, at most 5% of the time."""
-
-    def __init__(self, display: Any, documents: Any) -> None:
-        self._display, self._documents = display, documents
-        self.needs_gap = display.needs_gap
-
-    def begin(self, model: Any) -> None:
-        """Start the clock."""
-        self._started, self._spent = perf_counter(), 0.0
-        self._display.begin(model)
-
-    def __call__(self, report: Any, /) -> None:
-        """Pass a report on, now and then with a score."""
-        begun = perf_counter()
-        if self._spent <= 0.05 * (begun - self._started):  # of the time, at most
-            score = report.model.score(self._documents, n_splits=1)
-            report = replace(report, held_out_score=score)
-            self._spent += perf_counter() - begun
-        self._display(report)
-
-    def end(self, model: Any) -> None:
-        """End the display."""
-        self._display.end(model)
-
-
 def to_score(X: Any) -> Any:
     """Return at most 200 documents of two tokens and more, evenly spread; None without any."""
     import numpy as np
@@ -251,9 +237,10 @@ def _print_fitted(
     model: Any, corpus: Any, facts: dict[str, Any], held_out: Any, *, as_json: bool
 ) -> None:
     """Sum up a fit; `facts` are entries of the JSON beside the model's and the corpus's."""
+    verbose = terminal.VERBOSITY.verbose
     if terminal.VERBOSITY.quiet and not as_json:
         return  # without scoring, which takes time
-    scored = to_score(corpus.X) if held_out is None else held_out
+    scored = to_score(corpus.X) if held_out is None and (verbose or as_json) else held_out
     score = None if scored is None else float(model.score(scored))
     topics, (n_docs, n_words) = terminal.heaviest(model), corpus.X.shape
     found = inputs.topic_facts(model.coherence_, model.topic_stability_, inputs.seeds_found(model))
@@ -283,20 +270,13 @@ def _print_fitted(
         )
         return
 
-    def time(told: str, seconds: float) -> str:
-        rate = n_docs / max(seconds, 1e-9)
-        return (
-            f"{terminal.duration(seconds)} ({count(n_docs, 'document')}{told}, {rate:,.0f} docs/s)"
-        )
-
-    n_passes = facts["runs"] * (facts["passes"] + facts["sweeps"])
     empty = f" ({corpus.n_empty:,} empty)" if corpus.n_empty else ""
     lines = [
         ("documents", f"{n_docs:,}{empty}"),
         ("words", f"{n_words:,} ({count(float(corpus.X.sum()), 'token')})"),
         ("topics", f"{model.n_components:,} by {_how_learned(model)}"),
-        ("reading", time("", facts["reading_seconds"])),
-        ("learning", time(f", {count(n_passes, 'pass', 'passes')}", facts["learning_seconds"])),
+        ("reading", terminal.duration(facts["reading_seconds"])),
+        ("learning", terminal.duration(facts["learning_seconds"])),
     ]
     if score is not None:
         of = "documents learned from" if held_out is None else "held-out documents"
@@ -316,7 +296,10 @@ def _print_fitted(
         lines.append(("stability", said))
     if "seed_words_in_top_20" in found:
         lines.append(("seed words", inputs.seeds_text(found["seed_words_in_top_20"])))
-    terminal.print_facts([*lines, ("model", facts["model"])])
-    terminal.print_line()
+    if not verbose:
+        lines = [line for line in lines if line[0] == "prediction"]  # of --valid
+    if lines:
+        terminal.print_facts(lines)
+        terminal.print_line()
     terminal.print_topics(topics)
     terminal.note_similar(model.components_, facts["model"])

@@ -240,9 +240,8 @@ def _print_with_documents(rows: Sequence[Any], documents: Sequence[Any]) -> None
         terminal.print_line(f"    {' '.join(row.words)}", cut=True)
         for found in documents:
             if found.topic == row.topic:
-                terminal.print_line(
-                    f"    {share(found.weight):>6}  {with_details(found)}", cut=True
-                )
+                line = f"    {share(found.weight):>6}  {with_details(found)}"
+                terminal.print_line(line, cut=True)
         terminal.print_line()
 
 

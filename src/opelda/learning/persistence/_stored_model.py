@@ -253,14 +253,14 @@ class StoredModel:
         with blaming(self.path):
             table, shares, words = self.components, self.shares, self.words
             given, stability = self.value("labels", LABELS), self.value("stability", STABILITY)
+            packed = self.part("vocabulary.adjacent")
+            phrases = unpack_words(packed) if packed else ()
         n_topics, n_columns = table.shape
         wanted = [whole("only", k, 0, n_topics - 1) for k in (only or range(n_topics))]
         words = [f"x{j}" for j in range(n_columns)] if words is None else words
         weights = np.ones(n_topics) if shares is None else shares
         weights = weights / weights.sum()
         best = ranked(table, min(whole("n_words", n_words), n_columns), by, weights, lambda_)
-        packed = self.part("vocabulary.adjacent")
-        phrases = unpack_words(packed) if packed else ()
         labels = dict(enumerate(word_labels(table, words, phrases=phrases))) | (given or {})
         return [
             StoredTopic(
