@@ -22,7 +22,6 @@ def test_fit_prints_topics_and_next_commands_and_everything_with_v(cli, corpus_f
     assert len(done.out.splitlines()) == 4  # a header and three topics
     *_, last, saved, topics, report, transform = done.err.splitlines()
     assert last == "opelda: learning 3 topics: done"
-    assert re.search("opelda: learning 3 topics: about [0-9]+ s left", done.err)
     assert saved == "opelda: saved as m.opelda. Next:"
     for command, line in (("topics", topics), ("report", report), ("transform", transform)):
         assert line.startswith(f"  opelda {command} m.opelda ")

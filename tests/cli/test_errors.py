@@ -318,7 +318,7 @@ def test_skipped_documents_are_reported(cli, folder):
     assert stopped.code == 2
     assert "b.jsonl, line 4" in stopped.err
     assert "--on-error skip" in stopped.err
-    done = cli("fit", "b.jsonl", "-k", 2, "--on-error", "skip", "--max-df", "1.0")
+    done = cli("fit", "b.jsonl", "-k", 2, "--on-error", "skip", "--max-df", "1.0", "-v")
     assert done.code == 0
     assert "2 documents could not be read" in done.err
     assert "line 8" in done.err

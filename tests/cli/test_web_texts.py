@@ -131,7 +131,7 @@ def test_phrases_option_joins_phrases(cli, tmp_path):
 def test_detected_language_is_reported(cli, tmp_path, monkeypatch):
     (tmp_path / "t.txt").write_text("Der Hund und die Katze sind nicht da, das Haus auch\n" * 60)
     fit = ("fit", "t.txt", "-k", 2, *BOUNDS)
-    assert "words (German stop words left out): 2 topics" in cli(*fit).err
+    assert "words (German stop words left out): 2 topics" in cli(*fit, "-v").err
     monkeypatch.setattr(_languages, "languages", lambda: {"en": "english"})  # without the extra
     for command in (fit, ("stream", "t.txt", "--checkpoint", "s", *fit[2:4])):
         output = cli(*command).err.splitlines()

@@ -128,6 +128,14 @@ def test_labels_have_phrases_of_adjacent_words_and_no_stem_twice(seed):
         assert opelda.load(f"{folder}/m.opelda").topic_labels_ == model.topic_labels_
 
 
+@given(st.integers(0, 999))
+def test_words_of_a_theme_in_any_order_are_no_phrases(seed):
+    chance = random.Random(seed)
+    themes = [["star", "galaxy", "orbit", "comet"], ["bread", "flour", "oven", "dough"]]
+    texts = [" ".join(chance.choices(themes[i % 2], k=20)) for i in range(100)]
+    assert read(texts).vocabulary.phrases == ()
+
+
 def test_labels_have_no_stop_words_and_phrases_none_between():
     texts = [f"the {word} of the king and of {word}s" for word in ("bank", "ship")] * 50
     corpus = read(texts, tokenizer=Tokenizer(stop_words=None), max_df=1.0)

@@ -276,6 +276,8 @@ class ProgressBar(Display):
 class ProgressLines(Display):
     """A line in the log every ten seconds, and for the first and the last update."""
 
+    wait = 0.0  # seconds before the first line
+
     def __init__(self, interval: float = 10.0, clock: Callable[[], float] = time.monotonic) -> None:
         self._interval, self._clock = interval, clock
 
@@ -283,7 +285,7 @@ class ProgressLines(Display):
         """Reset the timer."""
         super().begin(model)
         self._waiting: str | None = None
-        self._last = -math.inf
+        self._last = self._clock() + self.wait - self._interval
 
     def __call__(self, report: BatchReport, /) -> None:
         """Log a line if the interval has passed."""

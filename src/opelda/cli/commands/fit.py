@@ -101,7 +101,7 @@ def fit(
         learn = partial(_more, model, documents, n_passes)
     display = learning_display(lines=True)
     if display is not None and not terminal.VERBOSITY.verbose:
-        display.tell = _time_left
+        display.tell, display.wait = _time_left, 1.0  # first updates are slow
     # from here to the report a signal cuts short the learning alone: the model is always saved
     with Stop() as stop:
         model.callbacks = [stop] if display is None else [display, stop]

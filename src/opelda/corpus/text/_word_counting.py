@@ -193,8 +193,8 @@ def checked_phrases(phrases: Any, ngrams: tuple[int, int]) -> float | tuple[str,
 
 def phrases_of(
     texts: "pl.Series", tokenizer: "Tokenizer", least: float, n_jobs: int
-) -> tuple[str, ...]:
-    """Return the phrases of texts, the strongest first."""
+) -> dict[str, float]:
+    """Return the phrases of texts with their NPMI, the strongest first."""
     counted = count(texts, replace(tokenizer, phrases=(), ngrams=2), n_jobs)
     columns, n_words = counted.counts.indices, len(counted.words)
     df = np.bincount(columns, minlength=n_words)
@@ -204,8 +204,8 @@ def phrases_of(
 
 def chosen(
     words: Sequence[str], document_frequency: NDArray[Any], total: NDArray[Any], least: Any
-) -> tuple[str, ...]:
-    """Return the phrases among words and pairs of words, the strongest first."""
+) -> dict[str, float]:
+    """Return the phrases among words and pairs of words with their NPMI, the strongest first."""
     number_of = dict(zip(words, total.tolist(), strict=True))
     pairs = [
         (word, *word.split(" "))
@@ -219,7 +219,8 @@ def chosen(
     with np.errstate(divide="ignore", invalid="ignore"):
         npmi = np.log(together / product) / -np.log(together)
     kept = np.flatnonzero(npmi >= least)
-    return tuple(pairs[i][0] for i in kept[np.argsort(-npmi[kept], kind="stable")])
+    order = kept[np.argsort(-npmi[kept], kind="stable")]
+    return {pairs[i][0]: float(npmi[i]) for i in order}
 
 
 def joined(
