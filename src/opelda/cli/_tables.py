@@ -29,6 +29,7 @@ from opelda.errors import InputError
 from opelda.report._times import TimeReader
 
 FORMATS = ("parquet", "csv", "tsv", "xlsx", "jsonl", "npz")
+WIDTHS = {"document": 50, "words": 60}  # of columns in .xlsx
 ARCHIVES = ("parquet", "xlsx", "npz")  # are compressed
 SPREADSHEETS = ("csv", "tsv", "xlsx")  # have a row of best topics by default
 MOST_ROWS, MOST_COLUMNS, MOST_LETTERS = 1_048_576, 16_384, 32_767  # of a sheet, and of a cell
@@ -231,7 +232,8 @@ class Sheet:
     def add(self, table: pl.DataFrame) -> None:
         """Write rows, with the names of columns above the first."""
         if not self._n_rows:
-            self._write_names(table.columns)
+            times = [name for name, kind in table.schema.items() if kind == pl.Datetime]
+            self._write_names(table.columns, times)
         if self._n_rows + table.height > MOST_ROWS:
             raise InputError(f"A sheet has at most {MOST_ROWS:,} rows; write .csv.")
         formats = [
@@ -249,13 +251,15 @@ class Sheet:
                     self._sheet.write_number(self._n_rows, column, value, formats[column])
             self._n_rows += 1
 
-    def _write_names(self, names: Sequence[str]) -> None:
+    def _write_names(self, names: Sequence[str], wide: Sequence[str] = ()) -> None:
         if len(names) > MOST_COLUMNS:
             raise InputError(f"A sheet has at most {MOST_COLUMNS:,} columns; write .csv.")
         self._sheet.freeze_panes(1, 0)
         for column, name in enumerate(names):
-            width = 28 if name.startswith("label") else max(len(name) + 2, 9)
-            self._sheet.set_column(column, column, 50 if name == "document" else width)
+            width = (
+                28 if name.startswith("label") else max(len(name) + 2, 20 if name in wide else 9)
+            )
+            self._sheet.set_column(column, column, WIDTHS.get(name, width))
             self._sheet.write_string(0, column, self._safe(name), self._bold)
         self._n_rows = 1
 
