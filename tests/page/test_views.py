@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from tests.page.conftest import THEMES, figure, show
+from tests.page.conftest import THEMES, Report, figure, show
 
 
 def words_shown(page):
@@ -67,6 +67,13 @@ def test_group_table_tells_what_each_writes_about(open_page, report):
         theme = row.locator("th").inner_text().split()[0]
         topic = int(report.model.components_[:, best[theme]].argmax())
         assert row.locator("td a").first.inner_text() == report.model.topic_labels_[topic]
+
+
+def test_overview_says_how_many_documents_have_dates(open_page, report, tmp_path):
+    dates = [None if n % 4 else f"2021-{1 + n % 3:02}-05" for n in range(len(report.texts))]
+    made = tmp_path / "few.html", report.model, report.texts, report.names
+    page = open_page(Report(*made, date=dates).url)
+    assert f"({dates.count(None) // 3} with a date), in 6 topics." in page.inner_text(".lede")
 
 
 def test_two_periods_are_compared_in_a_sentence(open_page, dated):

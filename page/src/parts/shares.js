@@ -105,8 +105,8 @@ export function allOverTime({ title = "All topics over time", most = Infinity } 
     level: 2,
     name: "topics-over-time",
     note: `By ${time.unit}, each topic on its own scale, with its 95% interval. Rising and falling: `
-      + "the first third of the time against the last, where the intervals do not overlap. Events: "
-      + `one ${time.unit} with more than twice as much as all others.${unitsLeft(time)}`,
+      + `the first third of the ${time.unit}s drawn against the last, where the intervals do not `
+      + `overlap. Events: one ${time.unit} with more than twice as much as all others.${unitsLeft(time)}`,
     chart: multiples(cells, "Corrected shares of all topics over time"),
     data: () => table(time.bins, time.column, time, all.map(({ topic }) => topic)),
   });

@@ -50,8 +50,12 @@ function lede({ model, corpus, time }) {
   const of = corpus.name && [" of ", h("span", { class: "file" }, bdi(corpus.name))];
   const [unit, ...ends] = time?.span ?? [];
   const [first, last] = ends.map((bin) => inWords(bin, unit));
+  // (a document without words has no place in time, either)
+  const dated = time ? time.n_docs.reduce((sum, n) => sum + n, 0) : 0;
+  const few = dated < 0.95 * corpus.n_docs;
   return h("p", { class: "lede" }, plural(corpus.n_docs, "document"), of,
-    first && `, ${first} to ${last}`, ", in ", topics, ".");
+    first && `, ${first} to ${last}`, first && few && ` (${count(dated)} with a date)`,
+    ", in ", topics, ".");
 }
 
 function subject(k) {

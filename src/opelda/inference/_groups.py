@@ -46,12 +46,13 @@ class Groups:
         known = X[:, : len(self.axes)]  # a growing vocabulary has had more words since
         logs = np.log1p(known.data.astype(np.float64))
         counts = sparse.csr_array((logs, known.indices, known.indptr), shape=known.shape)
-        found = np.empty(X.shape[0], np.int64)
+        found, axes = np.empty(X.shape[0], np.int64), self.axes.astype(np.float64)
+        words = None if vectors is None or self.words is None else self.words.astype(np.float64)
         for first in range(0, len(found), 4096):
             part = counts[first : first + 4096]
-            scores = part @ self.axes.astype(np.float64)
-            if vectors is not None and self.words is not None and self.given is not None:
-                length = np.linalg.norm(part @ self.words.astype(np.float64), axis=1, keepdims=True)
+            scores = part @ axes
+            if vectors is not None and words is not None:
+                length = np.linalg.norm(part @ words, axis=1, keepdims=True)
                 scores /= np.maximum(length, 1e-6)
                 # (a dense product would depend on the number of rows)
                 scores += sparse.csr_array(vectors[first : first + 4096]) @ self.given
