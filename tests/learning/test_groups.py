@@ -207,17 +207,21 @@ def test_vectors_tell_documents_apart_that_have_the_same_words(with_vectors):
 
 
 def test_members_are_nearest_to_centres_of_words_and_vectors():
-    """Centres are places of documents, which are therefore nearest to themselves."""
-    X, _ = themes(n_docs=40, length=12)
-    E = np.random.default_rng(0).standard_normal((40, 6)).astype(np.float32)
+    """A place has the direction of the words and that of the vector, whatever their lengths."""
+    X, _ = themes(n_docs=200, length=12)
+    X = sparse.csr_array(sparse.diags_array(np.linspace(0.1, 20, 200)) @ X)
+    rng = np.random.default_rng(0)
+    E = (rng.uniform(0.1, 9, (200, 1)) * rng.standard_normal((200, 6))).astype(np.float32)
     space = own_space(CPUEngine(1).documents(X), 0, E)
-    places = space.places(X, np.arange(40))
-    assert np.abs(np.linalg.norm(places, axis=1) - 1).max() < 1e-5
-    groups = space.groups(places, K)
-    assert groups.members(X, E).tolist() == list(range(40))
-    assert groups.members(X, 100 * E).tolist() == list(range(40))
-    by_words = own_space(CPUEngine(1).documents(X), 0).groups(places[:, : -E.shape[1]], K)
-    assert groups.members(X).tolist() == by_words.members(X).tolist()
+    parts = np.log1p(X.toarray()) @ space.words, E
+    both = np.hstack([each / np.linalg.norm(each, axis=1, keepdims=True) for each in parts])
+    np.testing.assert_allclose(space.places(X, np.arange(200)), both / np.sqrt(2), atol=1e-5)
+    centres = rng.standard_normal((9, both.shape[1])).astype(np.float32)
+    centres[:, -6:] *= 3.0
+    groups = space.groups(centres, K)
+    assert groups.members(X, E).tolist() == (both @ centres.T).argmax(axis=1).tolist()
+    by_words = (parts[0] @ centres[:, :-6].T).argmax(axis=1)
+    assert groups.members(X).tolist() == by_words.tolist()
 
 
 def test_other_learners_take_vectors():
