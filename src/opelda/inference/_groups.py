@@ -51,7 +51,7 @@ class Groups:
         for first in range(0, len(found), 4096):
             part = counts[first : first + 4096]
             scores = part @ axes
-            if vectors is not None and words is not None:
+            if vectors is not None and words is not None and self.given is not None:
                 length = np.linalg.norm(part @ words, axis=1, keepdims=True)
                 scores /= np.maximum(length, 1e-6)
                 # (a dense product would depend on the number of rows)
