@@ -182,13 +182,13 @@ def topics(
 
 
 def _sorted(table: Any, sort: str) -> Any:
-    from opelda.report.rows import Table, TopicRow
-
-    return Table(TopicRow, terminal.by_weight(table) if sort == "weight" else table)
+    return terminal.by_weight(table) if sort == "weight" else list(table)
 
 
 def _write(rows: Any, path: Path, semicolons: bool) -> None:
-    write_rows(rows, path, semicolons)
+    from opelda.report.rows import Table, TopicRow
+
+    write_rows(Table(TopicRow, rows) if isinstance(rows, list) else rows, path, semicolons)
     note(f"{len(rows):,} rows: {path}")
 
 
