@@ -3,6 +3,7 @@
 import json
 import shutil
 
+import polars as pl
 import pytest
 
 import opelda
@@ -36,13 +37,20 @@ def test_results_match_python(cli, folder, texts, monkeypatch):
         assert [row["document"] for row in found] == [row.document for row in wanted]
         assert [row["name"] for row in found] == [f"On {row.document}" for row in wanted]
         shown = cli("search", "m.opelda", "t.jsonl", *args, "-n", 3).out.splitlines()
-        assert [line.split("  ")[1] for line in shown] == [f"On {row.document}" for row in wanted]
+        assert [line.split("  ")[1] for line in shown[::2]] == [row["name"] for row in found]
+        for row, line in zip(found, shown[1::2], strict=True):
+            assert texts[row["document"]].startswith(line.strip(" …"))
+        done = cli("search", "m.opelda", "t.jsonl", *args, "-n", 3, "-o", "found.csv")
+        assert (done.code, done.out, done.err) == (0, "", "opelda: 3 rows: found.csv\n")
+        rows = pl.read_csv("found.csv")
+        assert rows["document"].to_list() == [row["document"] for row in found]
 
 
 def test_words_unknown_to_the_model_are_found_in_texts(cli, folder):
     with open("t.jsonl", "a") as file:
         file.write('{"text": "a fire in the mill", "title": "Fire"}\n')
-    assert cli("search", "m.opelda", "t.jsonl", "fire").out.split()[1:] == ["Fire"]
+    found = cli("search", "m.opelda", "t.jsonl", "fire").out
+    assert found.split()[1:] == ["Fire", "a", "fire", "in", "the", "mill"]
     done = cli("search", "m.opelda", "t.jsonl", "xyzzy")
     assert (done.code, done.out) == (0, "")
     assert done.err == "opelda: no matching documents.\n"

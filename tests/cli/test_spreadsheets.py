@@ -18,7 +18,7 @@ from openpyxl.utils.escape import unescape
 
 import opelda
 from opelda.cli import _tables
-from opelda.cli._tables import MOST_LETTERS, Sheet, best_topics
+from opelda.cli._tables import MOST_LETTERS, Sheets, best_topics
 from opelda.report import topic_table
 
 COLUMNS = [
@@ -46,7 +46,11 @@ def folder(tmp_path, model_file):
 def rows_of(name):
     """Return the rows of a table, as another program reads them."""
     if str(name).endswith(".xlsx"):
-        sheet = openpyxl.load_workbook(name).active
+        book = openpyxl.load_workbook(name)
+        sheet = book.active
+        if sheet.title == "documents":  # of transform
+            assert [cell.value for cell in book["topics"][1]][:3] == ["topic", "weight", "label"]
+            assert sheet.auto_filter.ref == sheet.dimensions
         return [[value_of(cell) for cell in row] for row in sheet.iter_rows()]
     separator = "\t" if ".tsv" in str(name) else ","
     with open(name, newline="", encoding="utf-8-sig") as file:
@@ -148,7 +152,7 @@ def test_hostile_names_are_plain_text(cli, folder, end):
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=50))
 def test_every_text_is_a_string_cell(text):
     file = io.BytesIO()
-    with Sheet(file) as sheet:
+    with Sheets(file, "documents") as sheet:
         sheet.add(pl.DataFrame({"document": [text], "weight 1": [0.25], "tokens": [3]}))
     cell, weight, tokens = openpyxl.load_workbook(file).active[2]
     found = value_of(cell) or ""
@@ -163,7 +167,7 @@ def test_every_text_is_a_string_cell(text):
 def test_missing_and_infinite_numbers_are_empty_cells():
     file = io.BytesIO()
     values = [None, float("nan"), float("inf"), -0.5, 1e-30]
-    with Sheet(file) as sheet:
+    with Sheets(file, "documents") as sheet:
         sheet.add(pl.DataFrame({"loss": values, "n": [1, None, 3, 4, 5]}))
         sheet.add(pl.DataFrame({"loss": [2.0], "n": [6]}))
     rows = [[cell.value for cell in row] for row in openpyxl.load_workbook(file).active.iter_rows()]
@@ -246,10 +250,10 @@ def test_columns_of_all_sources_are_kept(cli, folder):
     (folder / "in/b.txt").write_text("bread")
     pl.DataFrame({"text": ["star"], "mood": ["up"]}).write_parquet(folder / "t.parquet")
     for source, columns in {
-        "t.jsonl": ["mood", "date"], "t.parquet": ["mood"], "in": ["title", "date"],
+        "t.jsonl": ["mood", "date"], "t.parquet": ["mood"], "in": ["date", "path"],
     }.items():  # fmt: skip
         assert cli("transform", "m.opelda", source, "-o", "t.xlsx").code == 0
-        assert rows_of("t.xlsx")[0][len(COLUMNS) :] == columns
+        assert rows_of("t.xlsx")[0] == [COLUMNS[0], *columns, *COLUMNS[1:]]
 
 
 def test_csv_opens_in_excel(cli, folder, corpus_file):

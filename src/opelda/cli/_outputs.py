@@ -135,21 +135,17 @@ def save_model(model: Any, path: Path) -> None:
 
 
 def write_rows(rows: Any, path: Path, semicolons: bool = False) -> None:
-    """Write rows atomically as a .csv, .tsv or .xlsx table, with a topic's words in one cell."""
-    import polars as pl
-
-    from opelda.cli._tables import Sheet, TextFile
+    """Write rows atomically as a .csv, .tsv or .xlsx table."""
+    from opelda.cli._tables import Sheets, TextFile, flat
     from opelda.corpus.formats._writing import write_in_one_step
 
-    table = rows.to_polars().select(pl.exclude(pl.List(pl.Float64)))
-    table = table.with_columns(pl.col(pl.List(pl.String)).list.join(" "))
-    kind = path.suffix.lower()[1:]
+    kind, name = path.suffix.lower()[1:], "topics" if "topic" in rows.columns else "documents"
     with write_in_one_step(path) as file:
         if kind == "xlsx":
-            with Sheet(file) as sheet:
-                sheet.add(table)
+            with Sheets(file, name) as sheets:
+                sheets.add(flat(rows))
         else:
-            TextFile(file, kind, semicolons=semicolons).add(table)
+            TextFile(file, kind, semicolons=semicolons).add(flat(rows))
 
 
 def check_semicolons(semicolons: bool, output: str | None) -> None:

@@ -113,7 +113,7 @@ class SourceColumns:
 def best_topics(
     facts: pl.DataFrame, theta: NDArray[np.float32], labels: Sequence[str], n: int, least: float
 ) -> pl.DataFrame:
-    """Return a row per document: number, label and weight of its best topics, and facts.
+    """Return a row per document: source columns, best topics (number, label, weight), and facts.
 
     Topics lighter than `least` are empty, but for the first, and all of documents without words.
     """
@@ -124,7 +124,8 @@ def best_topics(
     shown = weights >= least
     shown[:, 0] = True
     shown &= (facts["tokens"].to_numpy() > 0)[:, np.newaxis]
-    columns = [facts["document"]]
+    source = [column for column in facts if not OWN.fullmatch(column.name)]
+    columns = [facts["document"], *source]
     for rank in range(order.shape[1]):
         part = {
             f"topic {rank + 1}": pl.Series(order[:, rank], dtype=pl.Int32),
@@ -133,7 +134,7 @@ def best_topics(
         }
         keep = pl.Series(shown[:, rank])
         columns += pl.DataFrame(part).select(pl.when(keep).then(pl.all())).get_columns()
-    return pl.DataFrame([*columns, *facts.get_columns()[1:]])
+    return pl.DataFrame(columns).hstack(facts.drop("document", *(each.name for each in source)))
 
 
 @contextmanager
@@ -143,11 +144,12 @@ def writer(
     min_weight: float | None,
     best: tuple[Sequence[str], int] | None = None,
     semicolons: bool = False,
+    topics: Any = None,
 ) -> Iterator[Write]:
     """Return a function that writes documents' facts and mixtures to a file, atomically at the end.
 
     Topics below `min_weight` are excluded; None keeps all. With `best`, labels and a number
-    n, a document has one row with its n best topics.
+    n, a document has one row with its n best topics. An .xlsx file has a second sheet of `topics`.
     """
 
     def table(facts: pl.DataFrame, theta: NDArray[np.float32]) -> pl.DataFrame:
@@ -169,12 +171,22 @@ def writer(
         beside: dict[str, Any] = {"dir": Path(output).resolve().parent, "prefix": ".opelda-"}
         with TemporaryDirectory(**beside, ignore_cleanup_errors=True) as folder:
             if kind == "xlsx":
-                with Sheet(file, folder) as sheet:
-                    yield lambda facts, theta: sheet.add(table(facts, theta))
+                with Sheets(file, "documents", folder) as sheets:
+                    yield lambda facts, theta: sheets.add(table(facts, theta))
+                    if topics is not None:
+                        sheets.begin("topics")
+                        sheets.add(flat(topics))
                 return
             parts = (_Parquet if kind == "parquet" else _Npz)(folder, min_weight)
             yield parts.add
             parts.join(file)
+
+
+def flat(rows: Any) -> pl.DataFrame:
+    """Return rows of `opelda.report.rows`, with a topic's words in one cell."""
+    table = rows.to_polars().select(pl.exclude(pl.List(pl.Float64)))
+    found: pl.DataFrame = table.with_columns(pl.col(pl.List(pl.String)).list.join(" "))
+    return found
 
 
 class TextFile:
@@ -212,22 +224,27 @@ class TextFile:
         self._is_first = False
 
 
-class Sheet:
-    """An .xlsx file with one sheet, written block by block; rows wait in a folder."""
+class Sheets:
+    """Sheets of an .xlsx file, one after the other, in blocks of rows that wait in a folder."""
 
-    def __init__(self, file: Any, folder: str | None = None) -> None:
+    def __init__(self, file: Any, name: str, folder: str | None = None) -> None:
         # in memory: ZipFile would raise again on a full disk when it is closed
         self._file, self._packed = file, io.BytesIO()
         self._book = Workbook(self._packed, {"constant_memory": True, "tmpdir": folder})
         self._book.use_zip64()
         # the same mixtures give the same bytes
         self._book.set_properties({"created": datetime(1980, 1, 1)})
-        self._sheet = self._book.add_worksheet("topics")
         self._bold = self._book.add_format({"bold": True})
         self._percent = self._book.add_format({"num_format": "0.0%"})
+        self._round = self._book.add_format({"num_format": "0.00"})
         self._day = self._book.add_format({"num_format": "yyyy-mm-dd"})
         self._clock = self._book.add_format({"num_format": "yyyy-mm-dd hh:mm:ss"})
-        self._n_rows = self._n_cut = 0
+        self._n_cut = 0
+        self.begin(name)
+
+    def begin(self, name: str) -> None:
+        """Begin a sheet."""
+        self._sheet, self._n_rows = self._book.add_worksheet(name), 0
 
     def add(self, table: pl.DataFrame) -> None:
         """Write rows, with the names of columns above the first."""
@@ -236,8 +253,9 @@ class Sheet:
             self._write_names(table.columns, times)
         if self._n_rows + table.height > MOST_ROWS:
             raise InputError(f"A sheet has at most {MOST_ROWS:,} rows; write .csv.")
+        rounded = {"score": self._round, "stability": self._round}
         formats = [
-            self._percent if name.startswith(("weight", "topic_")) else None
+            self._percent if name.startswith(("weight", "topic_")) else rounded.get(name)
             for name in table.columns
         ]
         for row in table.iter_rows():
@@ -250,6 +268,7 @@ class Sheet:
                 elif value is not None and math.isfinite(value):
                     self._sheet.write_number(self._n_rows, column, value, formats[column])
             self._n_rows += 1
+        self._sheet.autofilter(0, 0, self._n_rows - 1, table.width - 1)
 
     def _write_names(self, names: Sequence[str], wide: Sequence[str] = ()) -> None:
         if len(names) > MOST_COLUMNS:
@@ -278,7 +297,8 @@ class Sheet:
 
     def __exit__(self, kind: object, *error: object) -> None:
         if kind is not None:
-            self._sheet._opt_close()  # removes the file of rows
+            for sheet in self._book.worksheets():
+                sheet._opt_close()  # removes the file of rows
             return
         try:
             self._book.close()

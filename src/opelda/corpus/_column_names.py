@@ -25,7 +25,7 @@ class type genre department domain platform product country region state city la
 """
 TEXTS, TITLES, NAMES, TIMES, GROUPS = (names.split() for names in _USUAL.split(";"))
 NAMES = [*TITLES, *NAMES]
-SOURCES = [*GROUPS[4:], *GROUPS[:4]]  # in another order of preference: from "source" on
+SOURCES = [*GROUPS[4:], *GROUPS[:4], "path"]  # in another order of preference
 KEPT = {*TIMES, *GROUPS}
 
 

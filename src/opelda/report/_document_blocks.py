@@ -136,7 +136,7 @@ def called(name: str | None, number: int, text: Any) -> str:
 def with_details(row: Any) -> str:
     """Return how the document of a row is called, with its day and source if known."""
     day = re.sub(r"^(\d{4}-\d\d-\d\d)[T ].*", r"\1", row.date or "")
-    details = ", ".join(part for part in (day, row.source) if part)
+    details = ", ".join(part for part in (day, row.source) if part and part != row.name)
     name = called(row.name, row.document, row.text)
     return f"{name} ({details})" if details else name
 

@@ -96,7 +96,7 @@ def test_every_format_gives_its_text_title_and_date(tmp_path):
         (tmp_path / name).write_bytes(data)
     with warnings.catch_warnings(action="error"):
         corpus = read(tmp_path, metadata=["title", "date"], **ALL)
-    assert corpus.names == [*made]
+    assert corpus.names == [title] * 8 + [*made][8:]
     counts = dict(zip(corpus.words, corpus.X.toarray().T, strict=True))
     for expected in ("größer", "tea", "ämter", "title"):
         assert (counts[expected] > 0).all(), expected
@@ -105,11 +105,15 @@ def test_every_format_gives_its_text_title_and_date(tmp_path):
         "1987-02-26" if name.endswith(".eml") else None for name in made
     ]
     assert {*counts} - {"größer", "tea", "ämter", "title"} == {"pot"}
-    assert read(tmp_path, name_column="title", **ALL).names == [title] * 8 + [*made][8:]
-    assert read(tmp_path, metadata="auto", **ALL).metadata.columns == ["date"]
+    assert read(tmp_path, name_column="path", **ALL).names == [*made]
+    usual = read(tmp_path, metadata="auto", **ALL).metadata
+    assert (usual.columns, usual["path"].to_list()) == (["date", "path"], [*made])
+    assert read(tmp_path, metadata="*", **ALL).metadata.equals(usual)
     batches = [*stream(tmp_path, batch_size=4, vocabulary=corpus.vocabulary)]
     assert [name for batch in batches for name in batch.names] == corpus.names
-    with pytest.raises(InputError, match=r"has no column 'author'; available: 'title', 'date'\.$"):
+    with pytest.raises(
+        InputError, match=r"no column 'author'; available: 'title', 'date', 'path'\.$"
+    ):
         read(tmp_path, metadata="author")
 
 

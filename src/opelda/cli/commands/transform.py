@@ -61,6 +61,7 @@ def transform(
     """
     from opelda.cli._tables import SPREADSHEETS, SourceColumns, facts_of, format_of, writer
     from opelda.metrics._top_words import labels_of
+    from opelda.report import topic_table
 
     kind = format_of(output)
     check_semicolons(semicolons, output)
@@ -85,7 +86,8 @@ def transform(
     with_loss = not for_people if certificate is None else certificate
     n_docs, n_missed, n_unknown, n_tokens = 0, 0, 0.0, 0.0
     try:
-        with writer(output, kind, min_weight, best, semicolons) as write:
+        topics = topic_table(learned) if kind == "xlsx" else None
+        with writer(output, kind, min_weight, best, semicolons, topics) as write:
             for block in blocks:
                 found = learned.infer(block.X, embeddings=given.of(block))
                 facts = facts_of(block, n_docs, found)

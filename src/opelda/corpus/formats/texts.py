@@ -27,7 +27,7 @@ from opelda.corpus.formats._text_columns import as_series, require, wanted_colum
 from opelda.corpus.formats.office import Document, UnreadableError, document, reader_of
 from opelda.errors import InputError
 
-METADATA = ("title", "date")  # of the files of a folder
+METADATA = ("title", "date", "path")  # of the files of a folder
 
 
 def line_blocks(input: Input, options: Options, position: Any = None) -> Iterator[Block]:
@@ -60,8 +60,8 @@ def file_blocks(input: Input, options: Options, position: Any = None) -> Iterato
     """Yield the files of a folder and the folders in it, in the order of their paths.
 
     Hidden files and folders, whose names begin with a dot, and files without text are skipped.
-    Documents are named by their paths within the folder, or with ``name_column="title"`` by their
-    titles; metadata are "title" and "date". A position holds the last path that was read.
+    Documents are named by their titles, else by their paths within the folder; metadata are
+    "title", "date" and "path". A position holds the last path that was read.
     """
     if not input.is_folder:
         if input.path is None or reader_of(input.plain_name) is None:
@@ -91,19 +91,24 @@ def file_blocks(input: Input, options: Options, position: Any = None) -> Iterato
 
 
 def documents_block(
-    found: list[Document], names: list[str], position: Any, options: Options
+    found: list[Document], paths: list[str], position: Any, options: Options
 ) -> Block:
-    """Return files of a folder as a block, with titles and dates beside if asked to."""
-    columns = {
-        "title": [one.title or None for one in found],
+    """Return files of a folder as a block, with titles, dates and paths beside if asked to."""
+    titles = [one.title or None for one in found]
+    columns: dict[str, list[str | None]] = {
+        "title": titles,
         "date": [one.date for one in found],
+        "path": [*paths],
     }
-    if isinstance(options.name_column, str):
-        titles = zip(columns[options.name_column], names, strict=True)
-        names = [title or name for title, name in titles]
-    kept = {*columns} if ALL in options.metadata else {*options.metadata}
-    kept |= {"date"} if AUTO in kept and any(columns["date"]) else {*()}
-    beside: Beside = {None: as_series(names)}
+    name = options.name_column or "title"
+    named, kept = columns[name], {*options.metadata}
+    if ALL in kept:
+        kept = {*columns} - {name}
+    if AUTO in kept:
+        kept |= {name for name, of in (("date", "date"), ("path", "title")) if any(columns[of])}
+    beside: Beside = {
+        None: as_series([name or path for name, path in zip(named, paths, strict=True)])
+    }
     beside |= {name: as_series(values) for name, values in columns.items() if name in kept}
     return Block(as_series([one.text for one in found]), position, beside)
 
