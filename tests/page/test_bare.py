@@ -43,8 +43,8 @@ def test_page_of_one_topic_and_counts(open_page, parts, tmp_path):
         assert "null" not in page.inner_text("main")
         assert "NaN" not in page.inner_text("main")
         assert "undefined" not in page.inner_text("main")
-    show(page, "#/document/1")
-    assert page.inner_text("h1").lower() == "document 1"
+    show(page, "#/document/0")
+    assert page.inner_text("h1").lower() == "document 0"
     assert page.inner_text(".text").split() == ["tea\u00d72", "cup"]
 
 

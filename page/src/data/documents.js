@@ -14,22 +14,21 @@ export class Documents {
     this.held = new Map(Array.from(arrays.text_of ?? [], (document, i) => [document, i]));
   }
 
-  /** What a document is called; its number, from 1, where it has no name. */
+  /** What a document is called; its number where it has no name. */
   name(i) {
     return this.names[i]?.trim() || `Document ${this.number(i)}`;
   }
 
-  /** A document's number in the corpus, from 1. */
+  /** A document's number in the corpus, from 0 as in every table of opelda. */
   number(i) {
-    return this.arrays.number[i] + 1;
+    return this.arrays.number[i];
   }
 
   /** The document of a number in the corpus, or null. */
   indexOf(number) {
     const list = this.arrays.number;
-    const wanted = number - 1;
-    if (list[wanted] === wanted) return wanted;
-    const found = list.indexOf(wanted);
+    if (list[number] === number) return number;
+    const found = list.indexOf(number);
     return found < 0 ? null : found;
   }
 

@@ -69,7 +69,7 @@ function subject(k) {
     h("a", { class: "name", href: address("topic", k) }, bdi(label(k))),
     h("span", { class: "size" }, bar, percent(model.topics[k].weight)),
     headline
-      ? h("a", { class: "typical", href: address("document", headline[0] + 1) }, bdi(headline[1]))
+      ? h("a", { class: "typical", href: address("document", headline[0]) }, bdi(headline[1]))
       : h("span", { class: "few" }, bdi(model.topWords(k, 6).join(", "))),
   );
 }

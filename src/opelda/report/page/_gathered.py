@@ -187,7 +187,7 @@ class Gathered:
             name = None if batch.names is None else batch.names[row]
             text = None if batch.texts is None else batch.texts[row]
             entry = Entry(
-                called(name, first + row + 1, text),
+                called(name, first + row, text),
                 float(found.n_tokens[row]),
                 float(found.loss[row]),
                 topics.astype(np.uint16),
