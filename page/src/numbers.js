@@ -25,6 +25,9 @@ export function percent(share) {
   return `${hundred.toFixed(digits)}%`;
 }
 
+/** A share then and now. */
+export const change = (before, now) => `${percent(before)} \u2192 ${percent(now)}`;
+
 /** A share on an axis. */
 export const percentTick = (share) => `${Number((share * 100).toPrecision(3))}%`;
 

@@ -7,9 +7,9 @@ const SVG = "http://www.w3.org/2000/svg";
 const MARGIN = 16;
 
 // what makes a shape look as it does: written onto it, since the file has no stylesheet
-const LOOK = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "opacity",
-  "font-family", "font-size", "font-weight", "text-anchor", "paint-order", "stroke-linejoin",
-  "image-rendering"];
+const LOOK = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity",
+  "stroke-dasharray", "opacity", "font-family", "font-size", "font-weight", "text-anchor",
+  "paint-order", "stroke-linejoin", "image-rendering"];
 const PNG_SCALE = 2;
 
 /** Offer a file for saving. */

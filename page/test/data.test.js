@@ -73,7 +73,7 @@ test("a word's uses are shared out by weight", () => {
 });
 
 test("topics keep the model's numbers", () => {
-  assert.deepEqual(model([0.2, 0.8]).byWeight, [1, 0]);
+  assert.deepEqual(model([0.2, 0.8]).bySize, [1, 0]);
   assert.equal(model().topicOf("1"), 1);
   for (const text of ["2", "-1", "x", "1.5", "", undefined]) {
     assert.equal(model().topicOf(text), null);

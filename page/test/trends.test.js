@@ -40,17 +40,19 @@ test("a trend that is steep at the end is no event", () => {
 test("what the interval explains is no change", () => {
   const lists = [[0.1, 0.1, 0.2, 0.2], [0.2, 0.4, 0.2, 0.2]];
   assert.deepEqual(trends(times(lists, 0.2)).map(({ kind }) => kind), ["steady", "steady"]);
-  const { shares, low, high } = facts([[0.1, 0.5], [0.14, 0.3]], 0.03);
-  const rows = differences({ shares, low, high }, 0, 1);
+  const two = facts([[0.1, 0.5], [0.14, 0.3]], 0.03);
+  const rows = differences(two, 0, 1);
   assert.deepEqual(rows.map(({ topic, isSure }) => [topic, isSure]), [[1, true], [0, false]]);
-  assert.deepEqual(differences({ shares, low, high }, 1, 1).map(({ isSure }) => isSure),
-    [false, false]);
+  assert.deepEqual(differences(two, 1, 1).map(({ isSure }) => isSure), [false, false]);
+  const few = { ...two, n_docs: [100, 4] };
+  assert.deepEqual(differences(few, 0, 1).map(({ isSure }) => isSure), [false, false]);
 });
 
 test("a group's topics are those of which it has surely more than all", () => {
   const groups = facts([[0.6, 0.3, 0.1], [0.1, 0.3, 0.6], [0.1, 0.35, 0.55]], 0.05);
-  assert.deepEqual(distinctive(groups, 0).map(({ topic }) => topic), [0]);
-  assert.deepEqual(distinctive(groups, 1).map(({ topic }) => topic), [2]);
-  const [{ share, usual }] = distinctive(groups, 0);
-  assert.ok(Math.abs(usual - 0.8 / 3) < 1e-12 && share === 0.6);
+  const all = [0.8, 0.95, 1.25].map((sum) => sum / 3);
+  assert.deepEqual(distinctive(groups, 0, all).map(({ topic }) => topic), [0]);
+  assert.deepEqual(distinctive(groups, 1, all).map(({ topic }) => topic), [2]);
+  const [{ share, usual }] = distinctive(groups, 0, all);
+  assert.ok(usual === all[0] && share === 0.6);
 });

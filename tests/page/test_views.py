@@ -6,11 +6,17 @@ import re
 import numpy as np
 import pytest
 
+from opelda.report import topics_by
 from tests.page.conftest import THEMES, Report, figure, show
 
 
 def words_shown(page):
     return page.locator("svg.words g.word a text").all_text_contents()
+
+
+def shares_of_documents(report):
+    rows = topics_by(report.model, report.texts, ["all"] * len(report.texts))
+    return np.array([row.corrected_share for row in sorted(rows, key=lambda row: row.topic)])
 
 
 JARGON = ("nats", "LPP", "NPMI", "\u03bb", "lambda", "perplexity", "keep_start", "random_state")
@@ -22,7 +28,7 @@ def test_overview_tells_topics_changes_and_groups_without_jargon(open_page, repo
     assert page.inner_text(".lede >> nth=0") == ("400 documents, 2015 Q1 to 2020 Q1, in 6 topics.")
     headings = ["What it is about", "What changed", "How groups differ", "Map of topics"]
     assert page.locator("main h2").all_inner_texts() == headings
-    order = np.argsort(-report.model._state.weights.sums)
+    order = np.argsort(-shares_of_documents(report))
     assert page.locator(".subjects .name").all_inner_texts() == [
         report.model.topic_labels_[k] for k in order
     ]
@@ -31,7 +37,14 @@ def test_overview_tells_topics_changes_and_groups_without_jargon(open_page, repo
         report.names[int(theta[:, k].argmax())] for k in order
     ]
     assert page.locator("svg.multiples .name").count() == 6
-    assert page.get_by_text("Shares are corrected").count() == 1
+    assert page.locator(".subjects .size").all_inner_texts() == [
+        f"{shares_of_documents(report)[k]:.0%}" for k in order
+    ]
+    note = page.get_by_text("Percentages are shares of documents")
+    assert note.count() == 1
+    assert not page.get_by_text("Shares are corrected").is_visible()
+    sentence, charts = page.locator(".lede").nth(1), page.locator("svg.multiples")
+    assert sentence.bounding_box()["y"] < charts.bounding_box()["y"]
     shown = page.inner_text("main")
     assert [word for word in JARGON if word in shown] == []
 
@@ -55,9 +68,19 @@ def test_group_table_tells_what_each_writes_about(open_page, report):
     page = open_page(f"{report.url}#/groups")
     names = [page.locator(f"#group-{side} option:checked").inner_text() for side in (0, 1)]
     one, other = (name.split()[0] for name in names)
-    answer = page.inner_text(".contrast .lede")
-    assert answer.startswith(f"{other} writes more than {one} about ")
-    assert f"; less than {one} about " in answer
+    rows = topics_by(report.model, report.texts, [name.split()[0] for name in report.names])
+    share = {(row.bin, row.label): row.corrected_share for row in rows}
+    answer = page.locator(".contrast .lede")
+    halves = rf"More in {one} than in {other}: (.+)\. More in {other} than in {one}: (.+)\."
+    told = re.fullmatch(halves, answer.inner_text())
+    one_topic = r"(?:^|, | and )(.+?) \((.+?)%.*? against (.+?)%\)"
+    for part, more, less in ((told[1], one, other), (told[2], other, one)):
+        for name, high, low in re.findall(one_topic, part):
+            assert float(high) == pytest.approx(100 * share[more, name], abs=0.51)
+            assert float(low) == pytest.approx(100 * share[less, name], abs=0.51)
+            assert float(high) > float(low)
+    ends = page.locator("svg.moves .share").all_text_contents()
+    assert all(re.fullmatch(rf"{one} [\d.<]+%, {other} [\d.<]+%", text) for text in ends)
     rows = page.locator("table.groups tbody tr")
     assert rows.count() == len(THEMES)
     best = {
@@ -80,13 +103,13 @@ def test_two_periods_are_compared_in_a_sentence(open_page, dated):
     page = open_page(f"{dated.url}#/time")
     answer = page.locator(".contrast .lede")
     assert re.fullmatch(
-        r"Between March 2021 and April 2021, (.+) rose from \d+% to \d+% and (.+) fell from "
-        r"\d+% to [\d.]+%\.",
+        r"Between March 2021 and April 2021, (.+) rose from \d+% to \d+% of documents and (.+) "
+        r"fell from \d+% to [\d.]+% of documents\.",
         answer.inner_text(),
     )
     links = answer.locator("a").all_inner_texts()
     assert [list(dated.model.topic_labels_).index(name) for name in links] == dated.rising_falling
-    cards = page.locator(".contrast ~ .cards")
+    cards = page.locator(".of-both .cards")
     cards.locator(".card").nth(1).wait_for()
     assert cards.locator("h3.whole").all_inner_texts() == [
         "Typical of April 2021",
@@ -94,6 +117,8 @@ def test_two_periods_are_compared_in_a_sentence(open_page, dated):
     ]
     heads = page.locator("svg.multiples .head").all_text_contents()
     assert [head.split(" (")[0][2:] for head in heads][:2] == ["Rising", "Falling"]
+    ends = page.locator("svg.moves .share").all_text_contents()
+    assert all(re.fullmatch(r"[\d.<]+% → [\d.<]+%", text) for text in ends)
     page.select_option("#period-1", label=page.locator("#period-0 option").first.inner_text())
     page.select_option("#period-0", index=0)
     assert "no topic differs" in answer.inner_text()
@@ -136,7 +161,7 @@ def test_map_selects_by_mouse_and_keys(open_page, report):
         places = page.evaluate(place)
         found = next(each[axis] for each in places if each["selected"])
         assert found == last(each[axis] for each in places)
-    weights = report.model._state.weights.sums
+    weights = shares_of_documents(report)
     for key, wanted in (("Home", -1), ("PageDown", -2), ("End", 0), ("PageUp", 1)):
         page.keyboard.press(key)
         assert heading.inner_text() == f"Topic {np.argsort(weights)[wanted]}"

@@ -142,6 +142,9 @@ def test_shares_by_group_and_over_time_are_means(model, meta):
     counts = model.vocabulary_.count([record["text"] for record in records()])
     theta, unmixing = model.transform(counts), Unmixing(model)
     words = unmixing.frequencies(counts)[0]
+    assert meta["shares"] == pytest.approx(
+        unmixing.likeliest(words.mean(axis=0)[None])[0], abs=1e-5
+    )
     groups = [record["section"] for record in records()]
     for name, n_docs, shares, means in zip(
         *(meta["groups"][k] for k in ("names", "n_docs", "shares", "means")), strict=True

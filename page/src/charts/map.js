@@ -89,7 +89,7 @@ class TopicMap {
     svg.call(this.zoom).on("dblclick.zoom", null);
     const unit = (COVERED * width * height) / Math.PI;
     const most = 0.13 * Math.min(width, height);
-    const radius = (k) => Math.max(3, Math.min(most, Math.sqrt(this.model.weight(k) * unit)));
+    const radius = (k) => Math.max(3, Math.min(most, Math.sqrt(this.model.extent(k) * unit)));
     this.spots = this.model.topics.map(({ x, y }, k) => ({ k, x, y, radius: radius(k) }));
     spread(this.spots, this, EDGE, BUTTONS);
     this.layers(svg);
@@ -99,7 +99,7 @@ class TopicMap {
   layers(svg) {
     svg.selectAll("*").remove();
     this.links = svg.append("g").attr("class", "links").attr("role", "presentation");
-    const heavyFirst = this.model.byWeight.map((k) => this.spots[k]);
+    const heavyFirst = this.model.bySize.map((k) => this.spots[k]);
     this.circles = svg
       .append("g")
       .attr("role", "presentation")
@@ -120,7 +120,7 @@ class TopicMap {
   }
 
   described(k) {
-    return `Topic ${k}: ${this.label(k)}, ${percent(this.model.weight(k))} of all words`;
+    return `Topic ${k}: ${this.label(k)}, ${percent(this.model.share(k))} of all ${this.model.whole}`;
   }
 
   hover(k) {
@@ -180,7 +180,7 @@ class TopicMap {
 
   write() {
     const first = [this.hovered, this.selected].filter((k) => k !== null);
-    const order = [...first, ...this.model.byWeight.filter((k) => !first.includes(k))];
+    const order = [...first, ...this.model.bySize.filter((k) => !first.includes(k))];
     const wanted = order.map((k) => ({ k, ...this.spots[k].now, text: this.label(k) }));
     this.texts
       .selectAll("text")
@@ -194,17 +194,17 @@ class TopicMap {
 
   key(event) {
     const { key } = event;
-    const at = this.model.byWeight.indexOf(this.selected);
+    const at = this.model.bySize.indexOf(this.selected);
     const acts = {
       "+": () => this.scale(1.6),
       "=": () => this.scale(1.6),
       "-": () => this.scale(1 / 1.6),
       0: () => this.whole(),
       Enter: () => this.onOpen(this.selected),
-      Home: () => this.onSelect(this.model.byWeight[0]),
-      End: () => this.onSelect(this.model.byWeight.at(-1)),
-      PageDown: () => this.onSelect(this.model.byWeight[Math.min(at + 1, this.model.size - 1)]),
-      PageUp: () => this.onSelect(this.model.byWeight[Math.max(at - 1, 0)]),
+      Home: () => this.onSelect(this.model.bySize[0]),
+      End: () => this.onSelect(this.model.bySize.at(-1)),
+      PageDown: () => this.onSelect(this.model.bySize[Math.min(at + 1, this.model.size - 1)]),
+      PageUp: () => this.onSelect(this.model.bySize[Math.max(at - 1, 0)]),
     };
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (DIRECTIONS[key]) this.onSelect(this.towards(DIRECTIONS[key]));

@@ -26,9 +26,24 @@ export class Model {
     return this.topics[topic].weight ?? 1 / this.size;
   }
 
-  /** The topics' numbers, the heaviest first. */
-  get byWeight() {
-    this.ordered ??= this.topics.map((_, k) => k).sort((a, b) => this.weight(b) - this.weight(a));
+  /** A topic's share of all documents; of all words where that is not known; or null. */
+  share(topic) {
+    return this.meta.shares?.[topic] ?? this.topics[topic].weight;
+  }
+
+  /** What shares are of. */
+  get whole() {
+    return this.meta.shares ? "documents" : "words";
+  }
+
+  /** A topic's share, as a size to draw: alike where it is not known. */
+  extent(topic) {
+    return this.share(topic) ?? 1 / this.size;
+  }
+
+  /** The topics' numbers, the largest first. */
+  get bySize() {
+    this.ordered ??= this.topics.map((_, k) => k).sort((a, b) => this.extent(b) - this.extent(a));
     return this.ordered;
   }
 

@@ -7,6 +7,7 @@ function pooled({ n_docs: n, shares, low, high }, places, k) {
   return { share: mean(shares), low: mean(low), high: mean(high) };
 }
 
+export const LEAST = 5; // documents of which something is said
 const MORE = 1.2; // times as much: less is no change, however sure
 const EVENT = 2; // times as much as in all other bins
 
@@ -27,7 +28,7 @@ export function trends(time) {
     // at an end it may as well be a trend
     const isEvent = low[peak][topic] > EVENT * rest.high && high > change
       && peak !== drawn[0] && peak !== drawn.at(-1);
-    const kind = isEvent ? "event" : to.low > from.high && to.share > MORE * from.share ? "rising"
+    const kind = Math.min(...ends.n_docs) < LEAST ? "steady" : isEvent ? "event" : to.low > from.high && to.share > MORE * from.share ? "rising"
       : to.high < from.low && from.share > MORE * to.share ? "falling" : "steady";
     const size = isEvent ? high : change;
     return { topic, kind, from: from.share, to: to.share, peak, size };
@@ -37,25 +38,24 @@ export function trends(time) {
 /**
  * How topics differ between two bins or groups, those that differ most first.
  * @returns {{topic: number, before: number, now: number, isSure: boolean}[]} sure where the
- *   intervals are apart
+ *   intervals are apart and neither has too few documents
  */
-export function differences({ shares, low, high }, a, b) {
+export function differences({ shares, low, high, n_docs: n }, a, b) {
+  const isEnough = Math.min(n[a], n[b]) >= LEAST;
   return shares[a].map((before, topic) => ({
     topic,
     before,
     now: shares[b][topic],
-    isSure: low[b][topic] > high[a][topic] || high[b][topic] < low[a][topic],
+    isSure: isEnough && (low[b][topic] > high[a][topic] || high[b][topic] < low[a][topic]),
   })).sort((x, y) => Math.abs(y.now - y.before) - Math.abs(x.now - x.before));
 }
 
 /**
- * The topics of which a group has surely more than all groups together, the most telling first.
+ * The topics of which a group has surely more than all documents, the most telling first.
  * @returns {{topic: number, share: number, usual: number}[]}
  */
-export function distinctive(groups, i) {
-  const all = groups.n_docs.map((_, j) => j);
-  return groups.shares[i].map((share, topic) =>
-    ({ topic, share, usual: pooled(groups, all, topic).share }))
+export function distinctive(groups, i, all) {
+  return groups.shares[i].map((share, topic) => ({ topic, share, usual: all[topic] }))
     .filter(({ topic, share, usual }) => groups.low[i][topic] > usual && share > MORE * usual)
     .sort((a, b) => worth(b) - worth(a));
 }

@@ -3,9 +3,9 @@
 import { moves } from "../charts/moves.js";
 import { inWords } from "../charts/time.js";
 import * as store from "../data/store.js";
-import { differences } from "../data/trends.js";
+import { LEAST, differences } from "../data/trends.js";
 import { bdi, h } from "../dom.js";
-import { percent, plural } from "../numbers.js";
+import { change, percent, plural } from "../numbers.js";
 import { address, note } from "../router.js";
 import { app, label } from "../state.js";
 import { card } from "./document.js";
@@ -29,35 +29,45 @@ function best(documents, wanted) {
 }
 
 const moved = (verb) => ({ topic, before, now }, i) =>
-  [link(topic), i ? " " : ` ${verb} `, `from ${percent(before)} to ${percent(now)}`];
-const against = ({ topic, before, now }) =>
-  [link(topic), ` (${percent(now)} against ${percent(before)})`];
+  [link(topic), i ? " " : ` ${verb} `, `from ${percent(before)} to ${percent(now)}`,
+    i ? "" : " of documents"];
+
+/** What there is more of in one than in the other, with the share of the one first. */
+const more = (one, other, some, ends) => some.length > 0 && ["More in ", bdi(one), " than in ",
+  bdi(other), ": ", listed(some.map((row, i) => {
+    const [high, low] = ends.map((end) => percent(row[end]));
+    return [link(row.topic), ` (${high}${i ? "" : " of documents"} against ${low})`];
+  }))];
 
 const TELL = {
-  period: (first, second, more, less) => ["Between ", first, " and ", second, ", ",
-    listed([...more.map(moved("rose")), ...less.map(moved("fell"))])],
-  group: (first, second, more, less) => [second, " writes",
-    more.length > 0 && [" more than ", first, " about ", listed(more.map(against))],
-    more.length > 0 && less.length > 0 && ";",
-    less.length > 0 && [" less than ", first.cloneNode(true), " about ", listed(less.map(against))]],
+  period: (first, second, less, greater) => ["Between ", bdi(first), " and ", bdi(second), ", ",
+    listed([...greater.map(moved("rose")), ...less.map(moved("fell"))])],
+  group: (first, second, less, greater) => [more(first, second, less, ["before", "now"]),
+    less.length > 0 && greater.length > 0 && ". ",
+    more(second, first, greater, ["now", "before"])],
 };
 
 /** How two differ, in sentences. */
 function sentences(kind, all, names, n) {
+  const scarce = n[0] < n[1] ? 0 : 1;
+  if (n[scarce] < LEAST) {
+    return [h("p", { class: "lede" }, bdi(names[scarce]), ` has ${plural(n[scarce], "document")}, `
+      + `which is too few to compare; it takes ${LEAST}.`)];
+  }
   const sure = all.filter(({ isSure }) => isSure);
-  const more = sure.filter(({ now, before }) => now > before).slice(0, TOLD);
   const less = sure.filter(({ now, before }) => now < before).slice(0, TOLD);
-  const rest = sure.length - more.length - less.length;
-  const [first, second] = names.map((name) => bdi(name));
-  const none = ["Between ", first, " and ", second, ", no topic differs by more than its uncertainty"];
+  const greater = sure.filter(({ now, before }) => now > before).slice(0, TOLD);
+  const rest = sure.length - less.length - greater.length;
+  const none = ["Between ", bdi(names[0]), " and ", bdi(names[1]),
+    ", no topic differs by more than its margin of error"];
   return [
-    h("p", { class: "lede" }, sure.length ? TELL[kind](first, second, more, less) : none, "."),
+    h("p", { class: "lede" }, sure.length ? TELL[kind](...names, less, greater) : none, "."),
     h(
       "p",
       { class: "note" },
-      rest > 0 && `${plural(rest, "more topic")} differ by more than the uncertainty. `,
-      sure.length > 0 && `The other ${plural(all.length - sure.length, "topic")} do not. `,
-      Math.min(...n) < FEW && `There are fewer than ${FEW} documents: do not rely on this.`,
+      rest > 0 && `${plural(rest, "more topic")} differ by more than the margin of error. `,
+      sure.length > 0 && `The other ${plural(all.length - sure.length, "topic")} do not differ by more. `,
+      n[scarce] < FEW && `One side has fewer than ${FEW} documents: do not rely on this.`,
     ),
   ];
 }
@@ -80,9 +90,10 @@ export function periodSentences(periods) {
  * A choice of two, and how they differ.
  * @param {{names: string[], n_docs: number[], shares: number[][]}} facts of bins or groups
  * @param {{kind: "period"|"group", written: (name: string) => string, title: string,
- *   usual: number[], query: object}} how `usual` are chosen at first
+ *   usual: number[], query: object, between: HTMLElement}} how `usual` are chosen at first;
+ *   `between` stands before the typical documents
  */
-export function contrast(facts, { kind, written, title, usual, query }) {
+export function contrast(facts, { kind, written, title, usual, query, between }) {
   const { names, n_docs: n } = facts;
   const chosen = [query.from, query.to].map((name, i) =>
     (names.includes(name) ? names.indexOf(name) : usual[i]));
@@ -109,15 +120,30 @@ export function contrast(facts, { kind, written, title, usual, query }) {
     return (sure.length ? sure : all).slice(0, SHOWN).map((row) => ({
       ...row,
       label: label(row.topic),
+      told: kind === "period" ? change(row.before, row.now)
+        : `${named(0)} ${percent(row.before)}, ${named(1)} ${percent(row.now)}`,
       href: address("topic", row.topic),
     }));
   };
   const chart = moves(shown, title);
+  const picture = figure({
+    title: "Topics that differ most",
+    name: `${kind}s-compared`,
+    about: () => `${named(0)} and ${named(1)}`,
+    note: key,
+    chart,
+    data: () => ({
+      columns: ["topic", "label", names[chosen[0]], names[chosen[1]], "intervals apart"],
+      rows: rows().map(({ topic, before, now, isSure }) =>
+        [topic, label(topic), before, now, isSure ? "yes" : "no"]),
+    }),
+  });
   const show = () => {
     const all = rows();
-    key.textContent = `Corrected shares. Ring: ${named(0)}; dot: ${named(1)}.`;
+    key.textContent = `Shares of documents. Ring: ${named(0)}; dot: ${named(1)}.`;
     answer.replaceChildren(...sentences(kind, all, [named(0), named(1)], chosen.map((i) => n[i])));
     chart.redraw();
+    picture.hidden = Math.min(...chosen.map((i) => n[i])) < LEAST;
     typical(all);
   };
   async function typical(all) {
@@ -136,29 +162,22 @@ export function contrast(facts, { kind, written, title, usual, query }) {
     ];
     const parts = await Promise.all(made.map(async ([side, some]) => [side, await of(side, some)]));
     if (mine !== chosen.join()) return;
-    cards.replaceChildren(...parts.reverse().flatMap(([side, some]) => (some.length
+    if (kind === "period") parts.reverse(); // the newest first
+    cards.replaceChildren(...parts.flatMap(([side, some]) => (some.length
       ? [h("h3", { class: "whole" }, "Typical of ", bdi(named(side))), ...some] : [])));
   }
   show();
-  return h(
-    "section",
-    {},
-    h("h2", {}, title),
-    h("div", { class: "tools pair" }, select(0, kind === "period" ? "From" : "One"),
-      select(1, kind === "period" ? "To" : "The other")),
-    answer,
-    figure({
-      title: "Topics that differ most",
-      name: `${kind}s-compared`,
-      about: () => `${named(0)} and ${named(1)}`,
-      note: key,
-      chart,
-      data: () => ({
-        columns: ["topic", "label", names[chosen[0]], names[chosen[1]], "intervals apart"],
-        rows: rows().map(({ topic, before, now, isSure }) =>
-          [topic, label(topic), before, now, isSure ? "yes" : "no"]),
-      }),
-    }),
-    cards,
-  );
+  return [
+    h(
+      "section",
+      {},
+      h("h2", {}, title),
+      h("div", { class: "tools pair" }, select(0, kind === "period" ? "From" : "One"),
+        select(1, kind === "period" ? "To" : "The other")),
+      answer,
+      picture,
+    ),
+    between,
+    h("section", { class: "of-both" }, cards),
+  ];
 }

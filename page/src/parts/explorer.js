@@ -13,7 +13,7 @@ const N_WORDS = 20;
 /** @returns {HTMLElement} */
 export function explorer(query) {
   const { model } = app;
-  let selected = model.topicOf(query.topic) ?? model.byWeight[0];
+  let selected = model.topicOf(query.topic) ?? model.bySize[0];
   const heading = h("div", { class: "selected-topic", "aria-live": "polite" });
   const words = wordsFigure({ topic: selected, lambda: lambdaOf(query), n: N_WORDS });
   const show = (topic, moving) => {
@@ -41,8 +41,9 @@ export function explorer(query) {
       title: "Map of topics",
       level: 2,
       name: "topic-map",
-      caption: "Near topics have similar words; large ones have many.",
-      note: "Near topics have similar words; large ones have many. Choose one to see its words.",
+      caption: `Near topics have similar words. Size: share of all ${model.whole}.`,
+      note: `Near topics have similar words. Size: share of all ${model.whole}. Choose one to see `
+        + "its words.",
       chart: map,
       data: topicData,
     }),
@@ -52,14 +53,14 @@ export function explorer(query) {
 
 function headed(topic) {
   const { model } = app;
-  const rank = model.byWeight.indexOf(topic) + 1;
+  const rank = model.bySize.indexOf(topic) + 1;
   return [
     h("p", { class: "eyebrow" }, `Topic ${topic}`),
     h("p", { class: "name" }, h("a", { href: address("topic", topic) }, bdi(label(topic)))),
     h(
       "p",
       { class: "note" },
-      `${percent(model.weight(topic))} of all words, number ${count(rank)} of ${count(model.size)}`,
+      `${percent(model.share(topic))} of all ${model.whole}, number ${count(rank)} of ${count(model.size)}`,
     ),
   ];
 }
@@ -68,10 +69,11 @@ function headed(topic) {
 export function topicData() {
   const { model } = app;
   return {
-    columns: ["topic", "label", "weight", "coherence", "stability", "x", "y", "words"],
+    columns: ["topic", "label", `share of ${model.whole}`, "weight", "coherence", "stability", "x", "y", "words"],
     rows: model.topics.map((topic, k) => [
       k,
       label(k),
+      model.share(k),
       topic.weight,
       topic.coherence,
       topic.stability,

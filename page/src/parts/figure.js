@@ -33,7 +33,7 @@ export function responsive(draw, properties = {}) {
 
 /**
  * A chart with its title and its files.
- * @param {{title: string|Node, name: string|Function, chart: HTMLElement, note: ?(string|Node),
+ * @param {{title: string|Node, name: string|Function, chart: HTMLElement, note: ?(string|Node|Array),
  *   data: () => {columns: string[], rows: any[][]}, level: ?number, about: ?() => string,
  *   caption: ?string}} parts `about` is what the chart is of and `caption` what its marks are, for
  *   files, which stand alone; by default the note
@@ -59,7 +59,7 @@ export function figure(parts) {
   return h(
     "figure",
     { class: "figure" },
-    h("figcaption", {}, h(`h${level}`, {}, title), note && h("p", { class: "note" }, note)),
+    h("figcaption", {}, h(`h${level}`, {}, title), note && h("div", { class: "note" }, note)),
     chart,
     h(
       "div",

@@ -18,9 +18,8 @@ const KEYS = [
 const GLOSSARY = [
   ["Topic", "words that tend to occur in the same documents. A document has several topics. The "
     + "names are the topics\u2019 own words unless somebody renamed them."],
-  ["Size", "the topic\u2019s part of all words"],
-  ["Share", "the topic\u2019s part of some documents, such as those of a month: corrected for the "
-    + "error that short documents cause in a mean"],
+  ["Share, size", "the topic\u2019s part of an average document, of all documents or of some, such "
+    + "as those of a month. Without times and groups, its part of all words"],
   ["Interval, band", "where the share lies with 95% confidence if the topics are right"],
   ["Typical document", "one with much of the topic"],
   ["Distinctive, frequent", "words that are more frequent in the topic than elsewhere, or simply "

@@ -94,7 +94,7 @@ export function find(wanted, documents) {
 
 function topicsLike(text) {
   const words = text.split(/\s+/);
-  const scored = app.model.byWeight.map((k) => {
+  const scored = app.model.bySize.map((k) => {
     const name = `${k} ${label(k)}`.toLowerCase();
     if (String(k) === text) return [k, 3];
     if (words.every((word) => name.includes(word))) return [k, 2];

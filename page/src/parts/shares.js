@@ -4,9 +4,9 @@ import { bars } from "../charts/bars.js";
 import { curve } from "../charts/curve.js";
 import { multiples } from "../charts/multiples.js";
 import { dateOf, inWords, runs } from "../charts/time.js";
-import { trends } from "../data/trends.js";
+import { LEAST, trends } from "../data/trends.js";
 import { h } from "../dom.js";
-import { count, percent, percentTick, plural } from "../numbers.js";
+import { change, count, percent, percentTick, plural } from "../numbers.js";
 import { address } from "../router.js";
 import { app, label } from "../state.js";
 import { figure } from "./figure.js";
@@ -14,21 +14,28 @@ import { figure } from "./figure.js";
 const HIGHEST = 15; // groups in a chart
 const FEW = 10; // documents, whose mean says little
 
-/** The groups that have documents enough to be drawn; all of them, if hardly one has. */
+/** The groups that have documents enough to be drawn; with fewer ones, if hardly one has. */
 export function drawnGroups({ n_docs: n }) {
   const all = n.map((_, i) => i);
   const many = all.filter((i) => n[i] >= FEW);
-  return many.length > 1 ? many : all;
+  return many.length > 1 ? many : all.filter((i) => n[i] >= LEAST);
 }
 
 /** What shares are, once in a view. */
-export const sharesNote = () => h(
-  "p",
-  { class: "note" },
-  "Shares are corrected: the topic\u2019s part of the likeliest mixture of all words of these "
-    + "documents, with a 95% interval that takes the topics as given. The mean of the documents\u2019 "
-    + "own mixtures, which spreadsheets show, is biased for short documents and is given beside it.",
-);
+export function sharesNote() {
+  if (!app.model.meta.shares) return null;
+  return h(
+    "div",
+    { class: "note" },
+    h("p", {}, "Percentages are shares of documents: at 10% of documents, a tenth of an average "
+      + "document is about the topic. Long and short documents count the same."),
+    h("details", {}, h("summary", {}, "How shares are computed"),
+      h("p", {}, "Shares are corrected: the topic\u2019s part of the most likely mixture of all "
+        + "words of the documents, with a 95% interval that takes the topics as given. Tables have "
+        + "the mean of the documents\u2019 own mixtures too, as spreadsheets do; it is biased for "
+        + "short documents.")),
+  );
+}
 
 /** A bin or a group in words. */
 const told = (name, { shares, low, high, means, n_docs }, i, k) =>
@@ -42,8 +49,7 @@ const table = (names, column, { shares, low, high, means, n_docs }, topics) => (
     low[i][k], high[i][k], means[i][k]])),
 });
 
-const leftOut = (n, name) => (n > 0
-  ? ` ${plural(n, name)} of fewer than ${FEW} documents left out.` : "");
+const leftOut = (n, name) => (n > 0 ? ` ${plural(n, name)} of too few documents left out.` : "");
 
 const unitsLeft = ({ bins, drawn, unit }) => leftOut(bins.length - drawn.length, unit);
 
@@ -66,10 +72,10 @@ export function timeFigure(topic) {
     title: "Over time",
     name: `topic-${topic}-over-time`,
     about: () => `Topic ${topic}, ${label(topic)}`,
-    note: `By ${time.unit}: corrected share with its interval; dotted, the mean. Lines are broken `
-      + `where there are no documents.${unitsLeft(time)}`,
+    note: `Share of the documents of each ${time.unit}, with its 95% interval; dotted, the mean. `
+      + `Lines are broken where there are no documents.${unitsLeft(time)}`,
     chart: curve(() => points(time, topic), {
-      name: "Corrected share of the topic over time",
+      name: "Share of the topic over time",
       formatY: percentTick,
       gaps: time.gaps,
     }),
@@ -81,12 +87,12 @@ const KINDS = { rising: "Rising", falling: "Falling", event: "Events", steady: "
 const SIGNS = { rising: "\u25b2", falling: "\u25bc", event: "\u25c6", steady: "\u2013" };
 
 function moved({ kind, from, to, peak }, topic, time) {
-  if (kind !== "event") return `${percent(from)} \u2192 ${percent(to)}`;
+  if (kind !== "event") return change(from, to);
   return `${percent(time.shares[peak][topic])}, ${inWords(time.bins[peak], time.unit)}`;
 }
 
 /** All topics over time in one picture; if `most` is given, at most so many. */
-export function allOverTime({ title = "All topics over time", most = Infinity } = {}) {
+export function allOverTime({ title = "All topics over time", level = 2, most = Infinity } = {}) {
   const { time } = app.model.meta;
   const all = trends(time);
   const kinds = Object.keys(KINDS).map((kind) => all.filter((each) => each.kind === kind));
@@ -100,14 +106,18 @@ export function allOverTime({ title = "All topics over time", most = Infinity } 
     runs: runs(points(time, topic), time.gaps),
     ends: [dates[0], dates.at(-1)],
   }))).slice(0, most);
+  const key = `Under each name: share of the documents in the first third of the ${time.unit}s \u2192 `
+    + `in the last third. In the chart: the highest ${time.unit}; each topic has its own scale.`;
   return figure({
     title,
-    level: 2,
+    level,
     name: "topics-over-time",
-    note: `By ${time.unit}, each topic on its own scale, with its 95% interval. Rising and falling: `
-      + `the first third of the ${time.unit}s drawn against the last, where the intervals do not `
-      + `overlap. Events: one ${time.unit} with more than twice as much as all others.${unitsLeft(time)}`,
-    chart: multiples(cells, "Corrected shares of all topics over time"),
+    caption: key,
+    note: [key, h("details", {}, h("summary", {}, "Rising, falling, events"),
+      h("p", {}, "A topic rises or falls where the 95% intervals of the two thirds do not overlap. "
+        + `An event is one ${time.unit} with more than twice as much as all others. Bands are 95% `
+        + `intervals.${unitsLeft(time)}`))],
+    chart: multiples(cells, "Shares of all topics over time"),
     data: () => table(time.bins, time.column, time, all.map(({ topic }) => topic)),
   });
 }
@@ -126,7 +136,7 @@ export function groupFigure(topic) {
   }));
   const order = [...rows].sort((a, b) => b.value - a.value).slice(0, HIGHEST);
   const more = rows.length > order.length
-    ? ` The ${order.length} with most of it, of ${rows.length}.` : "";
+    ? ` The ${order.length} with the largest share, of ${rows.length} groups.` : "";
   const few = leftOut(groups.names.length - drawn.length, "group");
   const others = groups.n_others
     ? ` ${plural(groups.n_others, "smaller group")} not in the page.` : "";
@@ -134,8 +144,8 @@ export function groupFigure(topic) {
     title: `By ${groups.column}`,
     name: `topic-${topic}-by-group`,
     about: () => `Topic ${topic}, ${label(topic)}`,
-    note: `Corrected share, and the mean.${more}${few}${others}`,
-    chart: bars(() => order, { name: "Corrected share of the topic by group" }),
+    note: `Share of the documents of each, and the mean.${more}${few}${others}`,
+    chart: bars(() => order, { name: "Share of the topic by group" }),
     data: () => table(groups.names, groups.column, groups, [topic]),
   });
 }

@@ -115,7 +115,7 @@ function side(k, name, weight, words, both) {
     i ? ", " : "",
     both.has(word) ? h("u", {}, bdi(word)) : bdi(word),
   ]);
-  const share = weight == null ? "" : ` \u00b7 ${percent(weight)}`;
+  const share = weight == null ? "" : ` \u00b7 ${percent(weight)} of all words`;
   return h(
     "div",
     { class: "side" },

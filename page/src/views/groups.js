@@ -19,7 +19,7 @@ export function groups({ query }) {
       sharesNote(),
       contrast(facts, { kind: "group", title: "Compare two", written: (name) => name, 
         usual: [0, 1], query }),
-      h("section", {}, h("h2", {}, "What each writes about"), groupTable(GROUPS)),
+      h("section", {}, h("h2", {}, "What each has more of"), groupTable(GROUPS)),
     ],
   };
 }

@@ -4,7 +4,7 @@ import { curve } from "../charts/curve.js";
 import { moves } from "../charts/moves.js";
 import { mostRising, topicsNow } from "../data/moved.js";
 import { bdi, h } from "../dom.js";
-import { count, day, fixed, percent, plural, size } from "../numbers.js";
+import { change, count, day, fixed, plural, size } from "../numbers.js";
 import { figure } from "../parts/figure.js";
 import { address } from "../router.js";
 import { app, label } from "../state.js";
@@ -104,6 +104,7 @@ function moment(text) {
 const named = (row) => ({
   ...row,
   label: `${row.topic}  ${label(row.topic)}`,
+  told: change(row.before, row.now),
   href: address("topic", row.topic),
 });
 
@@ -116,7 +117,7 @@ function tiles(stream) {
     tile("Speed", count(stream.docs_per_second ?? 0), "documents a second"),
     stream.score != null && tile("Score", fixed(stream.score),
       "log probability of a word before it is learned from"),
-    rising && tile("Rising", `${percent(rising.before)} \u2192 ${percent(rising.now)}`,
+    rising && tile("Rising", change(rising.before, rising.now),
       [`topic ${rising.topic}, `, bdi(label(rising.topic))]),
     stream.memory != null && tile("Memory", size(stream.memory), "of the process"),
   ].filter(Boolean);

@@ -25,17 +25,19 @@ export function overview({ query }) {
       h("p", { class: "eyebrow" }, `Topic report \u00b7 ${day(meta.created)}`),
       h("h1", { tabindex: "-1", class: meta.title.length > 40 && "long" }, bdi(meta.title)),
       lede(meta),
+      sharesNote(),
       meta.live && h("p", { class: "note", role: "status" }, howItGoes()),
       h("section", { class: "first" },
         h("h2", {}, size > TOPICS ? `What it is about: the ${TOPICS} largest topics`
           : "What it is about"),
-        h("ol", { class: "subjects" }, app.model.byWeight.slice(0, TOPICS).map(subject)),
+        h("p", { class: "note" }, `Bars: share of all ${app.model.whole}.`),
+        h("ol", { class: "subjects" }, app.model.bySize.slice(0, TOPICS).map(subject)),
         size > TOPICS && more("topics", `All ${count(size)} topics`)),
-      time && h("section", {}, allOverTime({ title: "What changed", most: TRENDS }),
-        periodSentences(time.periods), more("time", "All topics over time, and other periods")),
+      time && h("section", {}, h("h2", {}, "What changed"), periodSentences(time.periods),
+        allOverTime({ title: "From the first to the last third", level: 3, most: TRENDS }),
+        more("time", "All topics over time, and other periods")),
       groups && h("section", {}, h("h2", {}, "How groups differ"), groupTable(GROUPS),
         more("groups", `Compare two of ${plural(groups.names.length, "group")}`)),
-      (time || groups) && sharesNote(),
       explorer(query),
     ],
   };
@@ -62,12 +64,12 @@ function subject(k) {
   const { model } = app;
   const { headline } = model.topics[k];
   const bar = h("span", { class: "minibar", "aria-hidden": "true" }, h("span"));
-  bar.firstChild.style.width = `${(model.weight(k) / model.weight(model.byWeight[0])) * 100}%`;
+  bar.firstChild.style.width = `${(model.extent(k) / model.extent(model.bySize[0])) * 100}%`;
   return h(
     "li",
     {},
     h("a", { class: "name", href: address("topic", k) }, bdi(label(k))),
-    h("span", { class: "size" }, bar, percent(model.topics[k].weight)),
+    h("span", { class: "size" }, bar, percent(model.share(k))),
     headline
       ? h("a", { class: "typical", href: address("document", headline[0]) }, bdi(headline[1]))
       : h("span", { class: "few" }, bdi(model.topWords(k, 6).join(", "))),

@@ -17,10 +17,9 @@ export function time({ query }) {
     content: [
       h("h1", { tabindex: "-1" }, "Over time"),
       sharesNote(),
-      allOverTime(),
       contrast({ ...periods, names: periods.bins }, {
         kind: "period", title: `What changed between two ${periods.unit}s?`, written,
-        usual: usualPeriods(periods), query,
+        usual: usualPeriods(periods), query, between: allOverTime(),
       }),
     ],
   };

@@ -64,14 +64,15 @@ function steps(k) {
 function facts(k) {
   const { model } = app;
   const { weight, coherence, stability } = model.topics[k];
-  const rank = model.byWeight.indexOf(k) + 1;
+  const rank = model.bySize.indexOf(k) + 1;
   const fact = (name, value, told) =>
     h("div", { class: "tile" }, h("dt", {}, name), h("dd", {}, value), h("dd", {}, told));
   return h(
     "dl",
     { class: "tiles small" },
-    weight != null && fact("Size", percent(weight),
-      `of all words; number ${count(rank)} of ${count(model.size)} by size`),
+    weight != null && fact("Size", percent(model.share(k)),
+      `of all ${model.whole}; number ${count(rank)} of ${count(model.size)} by size`
+        + (model.meta.shares ? `. ${percent(weight)} of all words, of which long documents have more.` : "")),
     coherence != null && fact("Coherence", fixed(coherence), compared(k, "coherence")),
     stability != null && fact("Stability", fixed(stability), model.meta.stability ?? ""),
   );

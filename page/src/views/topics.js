@@ -10,7 +10,7 @@ import { labelFiles } from "../parts/labels.js";
 
 const SORTS = {
   number: ["Number", (a, b) => a - b],
-  weight: ["Size", (a, b) => app.model.weight(b) - app.model.weight(a)],
+  weight: ["Size", (a, b) => app.model.extent(b) - app.model.extent(a)],
   coherence: ["Coherence", (a, b) => valueOf(b, "coherence") - valueOf(a, "coherence")],
   stability: ["Stability", (a, b) => valueOf(b, "stability") - valueOf(a, "stability")],
 };
@@ -47,7 +47,7 @@ export function topics({ query }) {
       else head.removeAttribute("aria-sort");
     }
     status.textContent = found.length === model.size
-      ? `${plural(found.length, "topic")}, numbered as in the model`
+      ? `${plural(found.length, "topic")}, numbered as in the model. Size: share of all ${model.whole}.`
       : `${plural(found.length, "topic")} of ${model.size}`;
   };
   const filter = h("input", { type: "search", id: "topic-filter", value: wanted });
@@ -94,11 +94,11 @@ function matches(topic, wanted) {
 
 function row(k, columns) {
   const { model } = app;
-  const most = model.weight(model.byWeight[0]);
+  const most = model.extent(model.bySize[0]);
   const bar = h("span", { class: "minibar", "aria-hidden": "true" }, h("span"));
-  bar.firstChild.style.width = `${(model.weight(k) / most) * 100}%`;
+  bar.firstChild.style.width = `${(model.extent(k) / most) * 100}%`;
   const cells = {
-    weight: () => h("td", { class: "number" }, bar, percent(model.topics[k].weight)),
+    weight: () => h("td", { class: "number" }, bar, percent(model.share(k))),
     coherence: () => h("td", { class: "number second" }, fixed(model.topics[k].coherence)),
     stability: () => h("td", { class: "number second" }, fixed(model.topics[k].stability)),
   };

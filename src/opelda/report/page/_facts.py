@@ -34,7 +34,8 @@ STABILITY = (
 )
 LEARNED = "the documents that the model learned from"
 # Facts that a model alone does not have.
-NOT_KNOWN = ("score", "coherence", "guarantee", "time", "groups", "stability", "compare", "live")
+NOT_KNOWN = ("score", "coherence", "guarantee", "shares", "time", "groups", "stability")
+NOT_KNOWN += ("compare", "live")
 
 
 def facts(
@@ -265,7 +266,9 @@ def _stability(model: Any, topics: NDArray[Any], sample: Any) -> NDArray[np.floa
 
 def _shares(found: Gathered) -> dict[str, Any]:
     """Return the topics' shares over time and by group, if there are two bins or groups."""
-    shares: dict[str, Any] = {"time": None, "groups": None}
+    shares: dict[str, Any] = {}
+    if found.all.sums:
+        shares["shares"] = found.all.facts([0], found.unmixing)["shares"][0]
     if found.times is not None and len(found.times.sums) >= 2:
         shares["time"] = _over_time(found, found.times)
     if found.groups is not None and len(found.groups.sums) >= 2:

@@ -126,6 +126,7 @@ class Gathered:
         self.time, self.group = time, by  # the columns
         self.times: SummedShares | None = None
         self.groups: SummedShares | None = None
+        self.all = SummedShares()  # under 0, if there are times or groups
         self.bins: SummedShares | None = None  # by the fitting unit of time, once known
         self.periods: SummedShares | None = None
         self._given = time is not None
@@ -167,7 +168,8 @@ class Gathered:
             words, has_words = self.unmixing.frequencies(X)
             some = np.flatnonzero(has_words)
             linear = self.unmixing.shares(X[some])[0]
-            for sums, keys in ((self.times, times), (self.groups, groups)):
+            every = (self.all, [0] * len(theta))
+            for sums, keys in ((self.times, times), (self.groups, groups), every):
                 if sums is not None:
                     sums.add([keys[i] for i in some], words[some], linear, linear**2, theta[some])
         self._typical.add(DocumentBlock(first, X, batch.names), theta)
