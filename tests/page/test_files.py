@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 
 import opelda
@@ -29,6 +30,33 @@ def test_table_behind_a_chart_is_a_csv(open_page, report):
     assert [row["word"] for row in rows[:5]] == report.model.top_words(5, by="probability")[1]
     figure(page, "Words").locator(".files button", has_text="Table").click()
     assert page.locator(".behind table tbody tr").count() == len(rows)
+
+
+def test_two_groups_are_two_lines_with_their_means(open_page, report):
+    page = open_page(f"{report.url}#/groups")
+    page.select_option("#group-1", index=3)
+    one, other = (
+        page.locator(f"#group-{side} option:checked").inner_text().split()[0] for side in (0, 1)
+    )
+    chart = figure(page, "Both groups over time")
+    chart.locator(".note", has_text=other).first.wait_for()
+    assert one in chart.locator(".note .solid").inner_text()
+    assert other in chart.locator(".note .dashed").inner_text()
+    n_topics = len(report.model.components_)
+    assert chart.locator("svg .solid .line").count() == n_topics
+    assert chart.locator("svg .dashed .line").count() == n_topics
+    _, data = saved(page, "Both groups over time", "CSV")
+    rows = list(csv.DictReader(io.StringIO(data.decode("utf-8-sig"))))
+    assert len(rows) == 2 * n_topics * 6  # years
+    theta = report.model.transform(report.texts)
+    kinds = np.array([name.split()[0] for name in report.names])
+    years = np.array([2015 + number % 6 for number in range(len(kinds))])
+    for row in rows:
+        own = (kinds == row["section"]) & (years == int(row["date"][:4]))
+        assert int(row["documents"]) == own.sum()
+        # shares below 1% are not in the page
+        wanted = theta[own, int(row["topic"])].mean()
+        assert float(row["mean share"]) == pytest.approx(wanted, abs=0.01)
 
 
 @pytest.mark.parametrize(

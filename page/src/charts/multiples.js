@@ -14,9 +14,9 @@ const EDGE = 4;
 const [TOP, BOTTOM] = [50, 108];
 
 /**
- * @param {() => {heading: ?string, label: string, href: string, told: string, kind: string,
- *   runs: {x: Date, y: number, low: number, high: number}[][], ends: Date[]}[]} cells in order;
- *   the first one of each kind has a heading
+ * @param {() => {heading: ?string, label: string, href: string, told: ?string, kind: ?string,
+ *   lines: {kind: ?string, runs: {x: Date, y: number, low: number, high: number,
+ *   title: string}[][]}[], ends: Date[]}[]} cells in order; the first one of each kind has a heading
  * @param {string} name
  */
 export function multiples(cells, name) {
@@ -35,7 +35,7 @@ function draw(svg, width, cells) {
     const row = cells.slice(i, i + columns);
     y += row.some(({ heading }) => heading) ? HEAD : 0;
     row.forEach((cell, column) => {
-      const g = svg.append("g").attr("class", cell.kind)
+      const g = svg.append("g").attr("class", cell.kind ?? null)
         .attr("transform", `translate(${column * (wide + GAP)},${y})`);
       if (cell.heading) g.append("text").attr("class", "head").attr("y", -8).text(cell.heading);
       one(g, cell, wide);
@@ -45,8 +45,8 @@ function draw(svg, width, cells) {
   svg.attr("height", Math.max(y, 1));
 }
 
-function one(g, { label, href, told, runs, ends }, width) {
-  const points = runs.flat();
+function one(g, { label, href, told = "", lines, ends }, width) {
+  const points = lines.flatMap(({ runs }) => runs.flat());
   const most = Math.max(1e-9, ...points.map(({ high }) => high));
   const x = scaleLinear(ends, [EDGE, width - EDGE]);
   const y = scaleLinear([0, most], [BOTTOM, TOP]);
@@ -56,8 +56,11 @@ function one(g, { label, href, told, runs, ends }, width) {
     .text(fitted(label, width, 14)).append("title").text(label);
   g.append("text").attr("class", "told").attr("y", 30).text(fitted(told, width, 14));
   g.append("line").attr("class", "base").attr("x2", width).attr("y1", BOTTOM).attr("y2", BOTTOM);
-  g.append("path").attr("class", "area").attr("d", areaPath(runs, xOf, yOf("low"), yOf("high")));
-  g.append("path").attr("class", "line").attr("d", linePath(runs, xOf, yOf("y")));
+  for (const { kind, runs } of lines) {
+    const own = g.append("g").attr("class", kind ?? null);
+    own.append("path").attr("class", "area").attr("d", areaPath(runs, xOf, yOf("low"), yOf("high")));
+    own.append("path").attr("class", "line").attr("d", linePath(runs, xOf, yOf("y")));
+  }
   const peak = points.reduce((best, point) => (point.y > best.y ? point : best));
   const at = xOf(peak);
   g.append("text").attr("class", "peak").attr("x", Math.max(0, Math.min(width, at)))
@@ -67,9 +70,13 @@ function one(g, { label, href, told, runs, ends }, width) {
   const marks = g.append("g").attr("class", "axis").selectAll("text").data(ends).join("text");
   marks.attr("y", BOTTOM + 14).text(format).attr("x", (_, i) => i * width)
     .attr("text-anchor", (_, i) => ["start", "end"][i]);
-  const half = Math.max(2, width / points.length / 2);
-  g.append("g").selectAll("rect").data(points).join("rect").attr("class", "spot")
-    .attr("x", (point) => xOf(point) - half).attr("width", 2 * half)
+  const spots = new Map(); // one where the points of several lines are above each other
+  for (const { x: date, title } of points) {
+    spots.set(+date, [...(spots.get(+date) ?? []), title]);
+  }
+  const half = Math.max(2, width / spots.size / 2);
+  g.append("g").selectAll("rect").data([...spots]).join("rect").attr("class", "spot")
+    .attr("x", ([date]) => x(date) - half).attr("width", 2 * half)
     .attr("y", TOP).attr("height", BOTTOM - TOP)
-    .append("title").text(({ title }) => title);
+    .append("title").text(([, titles]) => titles.join("\n"));
 }

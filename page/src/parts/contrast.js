@@ -65,8 +65,8 @@ function sentences(kind, all, names, n) {
     h(
       "p",
       { class: "note" },
-      rest > 0 && `${plural(rest, "more topic")} differ by more than the margin of error. `,
-      sure.length > 0 && `The other ${plural(all.length - sure.length, "topic")} do not differ by more. `,
+      rest > 0 ? `${plural(rest, "more topic")} differ by more than the margin of error; the others do not. `
+        : sure.length > 0 && "The other topics do not differ by more than the margin of error. ",
       n[scarce] < FEW && `One side has fewer than ${FEW} documents: do not rely on this.`,
     ),
   ];
@@ -90,8 +90,8 @@ export function periodSentences(periods) {
  * A choice of two, and how they differ.
  * @param {{names: string[], n_docs: number[], shares: number[][]}} facts of bins or groups
  * @param {{kind: "period"|"group", written: (name: string) => string, title: string,
- *   usual: number[], query: object, between: HTMLElement}} how `usual` are chosen at first;
- *   `between` stands before the typical documents
+ *   usual: number[], query: object, between: ?HTMLElement}} how `usual` are chosen at first;
+ *   `between` stands before the typical documents, and may have `show(chosen)`
  */
 export function contrast(facts, { kind, written, title, usual, query, between }) {
   const { names, n_docs: n } = facts;
@@ -145,6 +145,7 @@ export function contrast(facts, { kind, written, title, usual, query, between })
     chart.redraw();
     picture.hidden = Math.min(...chosen.map((i) => n[i])) < LEAST;
     typical(all);
+    between?.show?.([...chosen]);
   };
   async function typical(all) {
     const mine = chosen.join();

@@ -77,7 +77,7 @@ export async function card(documents, i, { topic = null } = {}) {
     h(
       "p",
       { class: "note" },
-      topic !== null && `${percent(documents.share(i, topic))} of the document: topic ${topic} \u00b7 `,
+      topic !== null && `${percent(documents.share(i, topic))} topic ${topic} \u00b7 `,
       `document ${number}`,
     ),
     strip(mixture, colours),

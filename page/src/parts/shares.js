@@ -103,7 +103,7 @@ export function allOverTime({ title = "All topics over time", level = 2, most = 
     label: label(topic),
     href: address("topic", topic),
     told: moved({ kind, ...rest }, topic, time),
-    runs: runs(points(time, topic), time.gaps),
+    lines: [{ runs: runs(points(time, topic), time.gaps) }],
     ends: [dates[0], dates.at(-1)],
   }))).slice(0, most);
   const key = `Under each name: share of the documents in the first third of the ${time.unit}s \u2192 `

@@ -3,6 +3,7 @@
 import { bdi, h } from "../dom.js";
 import { contrast } from "../parts/contrast.js";
 import { groupTable } from "../parts/groups.js";
+import { groupsOverTime } from "../parts/lines.js";
 import { sharesNote } from "../parts/shares.js";
 import { app } from "../state.js";
 import { missing } from "./missing.js";
@@ -17,8 +18,8 @@ export function groups({ query }) {
     content: [
       h("h1", { tabindex: "-1", class: "long" }, bdi(`By ${facts.column}`)),
       sharesNote(),
-      contrast(facts, { kind: "group", title: "Compare two", written: (name) => name, 
-        usual: [0, 1], query }),
+      contrast(facts, { kind: "group", title: "Compare two", written: (name) => name,
+        usual: [0, 1], query, between: groupsOverTime() }),
       h("section", {}, h("h2", {}, "What each has more of"), groupTable(GROUPS)),
     ],
   };
