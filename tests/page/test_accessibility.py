@@ -50,7 +50,7 @@ def test_dialogs_have_no_violations(open_page, report, scheme):
 def test_all_controls_are_reachable_by_tab(open_page, report):
     page = open_page(report.url)
     seen = set()
-    for _ in range(60):
+    for _ in range(80):
         page.keyboard.press("Tab")
         seen.add(
             page.evaluate(

@@ -1,5 +1,6 @@
 """Every view of the report shows the model, by mouse and by keyboard."""
 
+import json
 import math
 import re
 
@@ -7,7 +8,9 @@ import numpy as np
 import pytest
 
 from opelda.report import topics_by
+from opelda.report.page._write import page as page_of
 from tests.page.conftest import THEMES, Report, figure, show
+from tests.report.page_data import element
 
 
 def words_shown(page):
@@ -64,7 +67,24 @@ def test_measures_are_explained_with_a_scale(open_page, report):
     assert "Every document and every topic." in page.inner_text(".held")
 
 
-def test_group_table_tells_what_each_writes_about(open_page, report):
+def test_unstable_topics_are_marked_and_explained(open_page, report, tmp_path):
+    text = report.path.read_text()
+    meta = json.loads(element(text, "meta"))
+    stable = [0.9, 0.49, 0.5, None, 0.2, 1.0]
+    for topic, value in zip(meta["topics"], stable, strict=True):
+        topic["stability"] = value
+    path = tmp_path / "unstable.html"
+    path.write_text(page_of(meta))
+    page = open_page(path.as_uri())
+    marked = page.locator(".subjects li", has_text="varies between runs").locator(".name")
+    assert set(marked.all_inner_texts()) == {meta["topics"][k]["label"] for k in (1, 4)}
+    page.locator(".subjects .mark-of").first.click()
+    told = page.inner_text("dialog .wanted")
+    assert told.startswith("Stability\nHow well a topic recurs in runs")
+    assert "1 if all runs have the topic, 0 if a single run has it" in told
+
+
+def test_group_table_tells_what_each_has_more_of(open_page, report):
     page = open_page(f"{report.url}#/groups")
     names = [page.locator(f"#group-{side} option:checked").inner_text() for side in (0, 1)]
     one, other = (name.split()[0] for name in names)

@@ -4,6 +4,7 @@ import { numbers } from "./decode.js";
 
 export const DEFAULT_LAMBDA = 0.6;
 const SMALLEST = 1e-30;
+const UNSTABLE = 0.5; // fewer of its best words recur in other runs
 
 export class Model {
   constructor(meta) {
@@ -29,6 +30,11 @@ export class Model {
   /** A topic's share of all documents; of all words where that is not known; or null. */
   share(topic) {
     return this.meta.shares?.[topic] ?? this.topics[topic].weight;
+  }
+
+  /** Whether other runs hardly have a topic; false where that is not known. */
+  varies(topic) {
+    return (this.topics[topic].stability ?? 1) < UNSTABLE;
   }
 
   /** What shares are of. */

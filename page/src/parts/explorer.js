@@ -6,6 +6,7 @@ import { count, percent } from "../numbers.js";
 import { address, note, open } from "../router.js";
 import { app, label } from "../state.js";
 import { figure } from "./figure.js";
+import { variesMark } from "./help.js";
 import { lambdaOf, wordsFigure } from "./words.js";
 
 const N_WORDS = 20;
@@ -60,7 +61,8 @@ function headed(topic) {
     h(
       "p",
       { class: "note" },
-      `${percent(model.share(topic))} of all ${model.whole}, number ${count(rank)} of ${count(model.size)}`,
+      `${percent(model.share(topic))} of all ${model.whole}, number ${count(rank)} of ${count(model.size)} `,
+      variesMark(topic),
     ),
   ];
 }

@@ -40,7 +40,7 @@ export function header() {
         h("kbd", { "aria-hidden": "true" }, "/"),
       ),
       themeButton(),
-      h("button", { type: "button", "aria-label": "Glossary and keys", title: "Glossary and keys", on: { click: openHelp } },
+      h("button", { type: "button", "aria-label": "Glossary and keys", title: "Glossary and keys", on: { click: () => openHelp() } },
         "?"),
     ),
   );

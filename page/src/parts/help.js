@@ -15,6 +15,10 @@ const KEYS = [
   ["Esc", "close search, help, or a name that is being changed"],
 ];
 
+/** What stability is, as docs/howto/journalist.md defines it. */
+export const STABILITY = "How well a topic recurs in runs with other random numbers: 1 if all runs have "
+  + "the topic, 0 if a single run has it. Prefer topics above 0.7.";
+
 const GLOSSARY = [
   ["Topic", "words that tend to occur in the same documents. A document has several topics. The "
     + "names are the topics\u2019 own words unless somebody renamed them."],
@@ -25,7 +29,8 @@ const GLOSSARY = [
   ["Distinctive, frequent", "words that are more frequent in the topic than elsewhere, or simply "
     + "frequent (relevance \u03bb = 0 to 1)"],
   ["Coherence", "how often a topic\u2019s ten best words share a document (NPMI): 1 always, 0 by chance"],
-  ["Stability", "whether the topic is found again with other random numbers: 1 yes, 0 no"],
+  ["Stability", `${STABILITY} Below 0.5, a topic is marked \u201cvaries between runs\u201d: read its `
+    + "documents before you report it."],
   ["Diversity", "how many of the topics\u2019 best words are distinct"],
   ["Prediction", "among how many equally likely words the model must guess (perplexity)"],
   ["Guarantee", "a proof, for each document, of how much better another mixture could be"],
@@ -34,8 +39,12 @@ const GLOSSARY = [
 const list = (rows, kind) => h("dl", { class: kind }, rows.map(([name, told]) =>
   h("div", {}, h("dt", {}, kind ? name : h("kbd", {}, name)), h("dd", {}, told))));
 
-/** Open both in a dialog. */
-export function openHelp() {
+/** A mark of a topic that other runs hardly have, which explains itself; or null. */
+export const variesMark = (topic) => app.model.varies(topic) && h("button",
+  { type: "button", class: "mark-of", on: { click: () => openHelp("Stability") } }, "varies between runs");
+
+/** Open both in a dialog, at a term if one is given. */
+export function openHelp(term = null) {
   const on = h("input", { type: "checkbox", checked: app.shortcuts });
   on.addEventListener("change", () => {
     app.shortcuts = on.checked;
@@ -57,4 +66,7 @@ export function openHelp() {
   dialog.showModal();
   dialog.focus();
   dialog.scrollTop = 0; // opening goes to the first field
+  const wanted = [...dialog.querySelectorAll("dt")].find(({ textContent }) => textContent === term);
+  wanted?.parentNode.classList.add("wanted");
+  wanted?.scrollIntoView({ block: "center" });
 }

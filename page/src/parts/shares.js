@@ -102,12 +102,13 @@ export function allOverTime({ title = "All topics over time", level = 2, most = 
     heading: i ? null : `${SIGNS[kind]} ${KINDS[kind]} (${some.length})`,
     label: label(topic),
     href: address("topic", topic),
-    told: moved({ kind, ...rest }, topic, time),
+    told: moved({ kind, ...rest }, topic, time) + (app.model.varies(topic) ? " \u00b7 varies" : ""),
     lines: [{ runs: runs(points(time, topic), time.gaps) }],
     ends: [dates[0], dates.at(-1)],
   }))).slice(0, most);
   const key = `Under each name: share of the documents in the first third of the ${time.unit}s \u2192 `
-    + `in the last third. In the chart: the highest ${time.unit}; each topic has its own scale.`;
+    + `in the last third. In the chart: the highest ${time.unit}; each topic has its own scale.`
+    + (all.some(({ topic }) => app.model.varies(topic)) ? " \u201cVaries\u201d marks topics that vary between runs." : "");
   return figure({
     title,
     level,

@@ -5,6 +5,7 @@ import { spread } from "../charts/spread.js";
 import { bdi, h } from "../dom.js";
 import { NEAR, count, day, fixed, nats, percent, plural } from "../numbers.js";
 import { figure } from "../parts/figure.js";
+import { STABILITY } from "../parts/help.js";
 import { open } from "../router.js";
 import { app, label } from "../state.js";
 
@@ -47,7 +48,7 @@ const verdict = (value, steps) => steps.find(([limit]) => value < limit)[1];
 
 function measures({ score, coherence, diversity, guarantee, topics, stability }) {
   const stable = topics.map((topic) => topic.stability).filter((value) => value != null);
-  const n = stable.filter((value) => value >= STABLE).length;
+  const n = stable.filter((value) => value > STABLE).length;
   const mean = stable.reduce((sum, value) => sum + value, 0) / stable.length;
   const ratio = score && score.unigram / score.perplexity;
   return [
@@ -68,11 +69,10 @@ function measures({ score, coherence, diversity, guarantee, topics, stability })
       [diversity, "all the same", "all different"],
       "Diversity: distinct words among the 25 best of all topics."),
     stable.length > 0 && measure("Would others find the same topics?",
-      percent(mean),
-      `With another random start, a topic keeps ${percent(mean)} of its best words on average. `
-        + `${plural(n, "topic")} of ${count(stable.length)} ${n === 1 ? "keeps" : "keep"} at least `
-        + `${percent(STABLE)}: rely on these first.`,
-      [mean, "all new", "all the same"], stability ?? ""),
+      fixed(mean),
+      `Stability: ${STABILITY[0].toLowerCase()}${STABILITY.slice(1)} The mean is ${fixed(mean)}; `
+        + `${plural(n, "topic")} of ${count(stable.length)} ${n === 1 ? "is" : "are"} above ${STABLE}.`,
+      [mean, "0 in one run", "1 in all runs"], stability ?? ""),
     score && measure("How well are words predicted?", `1 in ${count(score.perplexity)}`,
       `A hidden word is as hard to guess as one of ${count(score.perplexity)} equally likely `
         + `words; ${ratio > 0 ? `without topics, one of ${count(score.unigram)}: `

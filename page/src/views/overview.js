@@ -7,6 +7,7 @@ import { count, day, percent, plural } from "../numbers.js";
 import { periodSentences } from "../parts/contrast.js";
 import { explorer } from "../parts/explorer.js";
 import { groupTable } from "../parts/groups.js";
+import { variesMark } from "../parts/help.js";
 import { allOverTime, sharesNote } from "../parts/shares.js";
 import { address } from "../router.js";
 import { app, label } from "../state.js";
@@ -68,7 +69,8 @@ function subject(k) {
   return h(
     "li",
     {},
-    h("a", { class: "name", href: address("topic", k) }, bdi(label(k))),
+    h("span", {}, h("a", { class: "name", href: address("topic", k) }, bdi(label(k))), " ",
+      variesMark(k)),
     h("span", { class: "size" }, bar, percent(model.share(k))),
     headline
       ? h("a", { class: "typical", href: address("document", headline[0]) }, bdi(headline[1]))

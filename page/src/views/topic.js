@@ -6,6 +6,7 @@ import { h } from "../dom.js";
 import { count, fixed, percent } from "../numbers.js";
 import { card } from "../parts/document.js";
 import { figure } from "../parts/figure.js";
+import { STABILITY, variesMark } from "../parts/help.js";
 import { editableLabel, labelFiles } from "../parts/labels.js";
 import { groupFigure, sharesNote, timeFigure } from "../parts/shares.js";
 import { lambdaOf, wordsFigure } from "../parts/words.js";
@@ -74,7 +75,7 @@ function facts(k) {
       `of all ${model.whole}; number ${count(rank)} of ${count(model.size)} by size`
         + (model.meta.shares ? `. ${percent(weight)} of all words, of which long documents have more.` : "")),
     coherence != null && fact("Coherence", fixed(coherence), compared(k, "coherence")),
-    stability != null && fact("Stability", fixed(stability), model.meta.stability ?? ""),
+    stability != null && fact("Stability", fixed(stability), [STABILITY, " ", variesMark(k)]),
   );
 }
 

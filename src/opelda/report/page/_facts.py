@@ -29,8 +29,8 @@ from opelda.report.page._payload import ExportedTopics, as_base64, documents
 FORMAT = 1
 LEAST_TOKENS = 2  # of a document that is scored
 STABILITY = (
-    "Share of common words in the twenty best words of the topic and of its match when topics "
-    "are relearned with {}."
+    "Measured by the twenty best words: the share that the topic has in common with its match "
+    "in runs with {}."
 )
 LEARNED = "the documents that the model learned from"
 # Facts that a model alone does not have.
