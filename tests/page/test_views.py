@@ -112,6 +112,24 @@ def test_group_table_tells_what_each_has_more_of(open_page, report):
         assert row.locator("td a").first.inner_text() == report.model.topic_labels_[topic]
 
 
+def test_one_document_is_not_compared(open_page, report, tmp_path):
+    meta = json.loads(element(report.path.read_text(), "meta"))
+    groups = meta["groups"]
+    groups["n_docs"][-1] = 1
+    path = tmp_path / "one.html"
+    path.write_text(page_of(meta))
+    page = open_page(f"{path.as_uri()}#/groups")
+    chart = figure(page, "Topics that differ most")
+    assert chart.is_visible()
+    page.select_option("#group-1", index=len(groups["names"]) - 1)
+    name = groups["names"][-1]
+    told = f"{name} has 1 document, which is too few to compare; it takes 5."
+    assert page.inner_text(".contrast .lede") == told
+    assert not chart.is_visible()
+    assert name not in page.locator("table.groups th").all_inner_texts()
+    assert page.get_by_text("The 5 largest of 6 groups.").is_visible()
+
+
 def test_overview_says_how_many_documents_have_dates(open_page, report, tmp_path):
     dates = [None if n % 4 else f"2021-{1 + n % 3:02}-05" for n in range(len(report.texts))]
     made = tmp_path / "few.html", report.model, report.texts, report.names
@@ -292,6 +310,28 @@ def test_words_of_one_topic_are_highlighted(open_page, report):
     assert 0 < lit < page.locator(".text .of").count()
     page.check("text=Topic numbers in the text")
     assert "numbered" in page.get_attribute(".text", "class")
+
+
+def test_views_are_a_menu_on_a_phone(open_page, report):
+    page = open_page(report.url, viewport={"width": 375, "height": 800})
+    names = page.locator("nav a").all_text_contents()
+    menu = page.get_by_role("button", name="Overview")
+    assert not any(link.is_visible() for link in page.locator("nav a").all())
+    menu.click()
+    for link in page.locator("nav a").all():
+        box = link.bounding_box()
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= 375
+    page.get_by_role("link", name=names[-1], exact=True).click()
+    page.wait_for_function("() => document.title.startsWith('About')")
+    assert page.inner_text(".menu") == "About"
+    assert not page.locator("nav a").first.is_visible()
+    for address in ("#/", "#/time", "#/topic/1", "#/groups", "#/compare"):
+        show(page, address)
+        sizes = page.locator("svg .axis text, svg .tick text, .heat text").evaluate_all(
+            "texts => texts.map(text => parseFloat(getComputedStyle(text).fontSize))"
+        )
+        assert min(sizes) >= 12
 
 
 def test_word_view_lists_its_topics(open_page, report):

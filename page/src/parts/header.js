@@ -24,12 +24,19 @@ export function header() {
   ].filter(Boolean);
   const links = new Map(views.map(([view, name]) =>
     [view, h("a", { href: address(view) }, name)]));
+  const list = h("ul", { id: "views" }, [...links.values()].map((link) => h("li", {}, link)));
+  const menu = h("button", { type: "button", class: "menu", "aria-controls": "views" });
+  const unfold = (isOpen) => {
+    list.classList.toggle("open", isOpen);
+    menu.setAttribute("aria-expanded", String(isOpen));
+  };
+  list.addEventListener("click", () => unfold(false));
+  menu.addEventListener("click", () => unfold(!list.classList.contains("open")));
   const element = h(
     "header",
     { class: "top" },
     h("a", { class: "brand", href: "#/" }, bdi(meta.title)),
-    h("nav", { "aria-label": "Views" },
-      h("ul", {}, [...links.values()].map((link) => h("li", {}, link)))),
+    h("nav", { "aria-label": "Views" }, menu, list),
     h(
       "div",
       { class: "actions" },
@@ -46,12 +53,14 @@ export function header() {
   );
   const part = { topic: "topics", document: "documents", word: "topics" };
   element.mark = (view) => {
+    menu.textContent = "Views";
     for (const [name, link] of links) {
       if (name === (part[view] ?? view)) {
         link.setAttribute("aria-current", "page");
-        link.closest("nav").scrollLeft = link.offsetLeft - 60; // on a phone
+        menu.textContent = link.textContent;
       } else link.removeAttribute("aria-current");
     }
+    unfold(false);
   };
   return element;
 }
