@@ -264,3 +264,20 @@ def test_requested_columns_come_before_detected_columns(kind, tmp_path):
     assert kept.columns == ["odd", "date", "author"]
     again = stream(given_as(kind, rows, tmp_path), batch_size=1, metadata=["odd", "auto"])
     assert [batch.metadata.columns for batch in again] == [["odd", "date", "author"]] * 3
+
+
+@cases("kind", KINDS)
+def test_columns_are_found_in_any_case_unless_two_differ_in_case_alone(kind, tmp_path):
+    rows = [{"text": "a cat", "Country": str(n), "odd": "x", "Odd": "y"} for n in range(3)]
+    kept = read(given_as(kind, rows, tmp_path), metadata=["country", "odd"]).metadata
+    assert kept["country"].to_list() == ["0", "1", "2"]
+    assert kept["odd"].to_list() == ["x"] * 3
+    with pytest.raises(InputError, match=r"has no .* 'ODD'; available: .*'odd', 'Odd'"):
+        read(given_as(kind, rows, tmp_path), metadata=["ODD"])
+
+
+def test_columns_of_all_files_are_found_in_any_case(tmp_path):
+    for name in "ab":
+        (tmp_path / f"{name}.jsonl").write_text(f'{{"text": "a cat", "Country": "{name}"}}\n')
+    kept = read(tmp_path, metadata=["country"]).metadata
+    assert kept["country"].to_list() == ["a", "b"]

@@ -98,7 +98,6 @@ def test_content_security_policy_allows_only_embedded_code(written):
 def test_hostile_texts_round_trip(written, meta):
     assert meta["title"] == HOSTILE[2]
     assert meta["topics"][1]["label"] == HOSTILE[0]
-    assert meta["topics"][1]["given"]
     assert "</script>" in meta["groups"]["names"]
     header, arrays = unpacked(element(written, "documents"))
     names = texts(arrays["names"], "\n")
@@ -234,7 +233,7 @@ def test_large_corpora_list_a_stated_sample(model, tmp_path, monkeypatch):
     assert sum(map(len, shown)) <= 2_000 + 2 * len(shown)
     assert any("of 600 documents are listed" in output for output in meta["sampled"])
     assert any("cut after" in output for output in meta["sampled"])
-    assert meta["guarantee"]["n_docs"] == 600
+    assert meta["corpus"]["n_docs"] == 600
     numbers = arrays["number"].tolist()
     assert numbers == sorted(set(numbers))
 

@@ -332,7 +332,8 @@ def test_largest_groups_come_first(labels, most):
         with pytest.raises(InputError, match="No document has a group"):
             group_bins(labels, most)
         return
-    names, index = group_bins(labels, most)
+    names, index, rest = group_bins(labels, most)
+    assert (f"{most} largest of {len(counts)} groups" in rest) == (len(counts) > most)
     sizes = [counts[name] for name in names]
     assert sizes == sorted(counts.values(), reverse=True)[:most]
     for label, i in zip(labels, index, strict=True):

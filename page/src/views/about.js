@@ -72,7 +72,9 @@ function measures({ score, coherence, diversity, guarantee, topics, stability })
       fixed(mean),
       `Stability: ${STABILITY[0].toLowerCase()}${STABILITY.slice(1)} The mean is ${fixed(mean)}; `
         + `${plural(n, "topic")} of ${count(stable.length)} ${n === 1 ? "is" : "are"} above ${STABLE}.`,
-      [mean, "0 in one run", "1 in all runs"], stability ?? ""),
+      [mean, "0 in one run", "1 in all runs"],
+      `The share of its twenty best words that a topic has in common with its match in runs with ${
+        stability ?? "other random numbers"}.`),
     score && measure("How well are words predicted?", `1 in ${count(score.perplexity)}`,
       `A hidden word is as hard to guess as one of ${count(score.perplexity)} equally likely `
         + `words; ${ratio > 0 ? `without topics, one of ${count(score.unigram)}: `

@@ -168,7 +168,7 @@ def _numbers(values: list[Any]) -> list[float] | None:
 
 def _levels(name: str, values: list[Any]) -> dict[str, NDArray[np.float64]]:
     """Return a term of zeros and ones for each level but the most frequent."""
-    levels, index = group_bins(values, len(values))
+    levels, index, _ = group_bins(values, len(values))
     sizes = np.bincount(index[index >= 0], minlength=len(levels))
     n_kept = min(int((sizes >= FEWEST).sum()), MOST_LEVELS)  # the largest come first
     if n_kept + (n_kept < len(levels)) < 2:

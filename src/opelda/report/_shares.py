@@ -112,8 +112,8 @@ def topics_by(
     >>> sorted((row.bin, round(row.corrected_share)) for row in rows)
     [('money', 0), ('money', 1), ('pets', 0), ('pets', 1)]
     """
-    names, index = group_bins(column_of(corpus, column, "group"), whole("n_groups", n_groups))
-    return _table(model, corpus, names, index, topics, n_words, level)
+    names, index, rest = group_bins(column_of(corpus, column, "group"), whole("n_groups", n_groups))
+    return _table(model, corpus, names, index, topics, n_words, level, rest)
 
 
 def corpus_shares(
@@ -181,6 +181,7 @@ def _table(
     topics: Iterable[int] | None,
     n_words: int,
     level: float,
+    rest: str = "",
 ) -> Table[ShareRow]:
     n_words, labels = whole("n_words", n_words), labels_of(model)
     numbers = chosen_topics(topics, len(labels))
@@ -196,7 +197,7 @@ def _table(
         for topic in numbers
         for i, of in enumerate(found.bins.tolist())
     )  # fmt: skip
-    return Table(ShareRow, rows, INTERVALS_NOTE)
+    return Table(ShareRow, rows, INTERVALS_NOTE + rest)
 
 
 def _words(

@@ -100,14 +100,15 @@ def gaps_after(starts: Sequence[dt.datetime], unit: str) -> list[int]:
     return [int(i) + 1 for i in np.flatnonzero(steps > most)]
 
 
-def group_bins(labels: Sequence[Any], most: int) -> tuple[list[str], NDArray[np.intp]]:
-    """Return the largest groups, by size, and each document's number or -1."""
+def group_bins(labels: Sequence[Any], most: int) -> tuple[list[str], NDArray[np.intp], str]:
+    """Return the largest groups, by size, each document's number or -1, and a note on the rest."""
     known = [None if is_missing(x) or x == "" else str(x) for x in _listed(labels)]
     counted = Counter(label for label in known if label is not None)
     if not counted:
         raise InputError("No document has a group; check the column of groups.")
     names = sorted(counted, key=lambda name: (-counted[name], name))[:most]
-    return names, _places(names, known)
+    rest = f" The {most} largest of {len(counted):,} groups." if len(counted) > most else ""
+    return names, _places(names, known), rest
 
 
 def _places(bins: list[Any], keys: list[Any]) -> NDArray[np.intp]:

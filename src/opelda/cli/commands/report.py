@@ -45,9 +45,7 @@ def report(
     path = check_output(output, sources, files, suffixes=(".html", ".htm"))
     learned = load_model(model, reading.n_jobs, engine, accuracy)
     other = None if compare is None else load_model(compare, reading.n_jobs, engine)
-    scored = None
-    if held_out:
-        scored = read_over(columns_of(learned), held_out, reading)
+    scored = read_over(columns_of(learned), held_out, reading) if held_out else None
     source = source_of(corpus)
     try:
         with reading_bar("inferring") as bar:

@@ -99,7 +99,8 @@ def columns_beside(
     Given columns must exist; the others are found among the `plain` ones, by default all. A warning
     lists likely text columns that are not read: columns with usual names, and `other_texts`.
     """
-    require(names, wanted_columns(options), where, kind)
+    wanted = {name: _in_any_case(name, names) for name in wanted_columns(options)}
+    require(names, wanted.values(), where, kind)
     found = [name for name in (names if plain is None else plain) if name not in text]
     name, metadata = options.name_column, options.metadata
     if name is None:  # a title is both text and name
@@ -124,7 +125,8 @@ def columns_beside(
     if AUTO in metadata:
         kept = (name for name in found if spelled(name) in KEPT)
         metadata = (*(name for name in metadata if name != AUTO), *kept)
-    return ({None: name} if isinstance(name, str) else {}) | {name: name for name in metadata}
+    beside = ({None: name} if isinstance(name, str) else {}) | {name: name for name in metadata}
+    return {key: wanted.get(column, column) for key, column in beside.items()}
 
 
 def columns_line(taken: Mapping[str, Any]) -> str:
@@ -151,6 +153,12 @@ def require(names: Sequence[str], wanted: Iterable[str], where: str, kind: str =
     for name in wanted:
         if name not in names:
             raise InputError(f"{where} has no {kind} {name!r}; {listed(names)}.")
+
+
+def _in_any_case(name: str, names: Sequence[str]) -> str:
+    """Return the only column whose name differs in case alone; otherwise the name itself."""
+    alike = [each for each in names if each.casefold() == name.casefold()]
+    return alike[0] if len(alike) == 1 else name
 
 
 def _shown(names: Sequence[str]) -> list[str]:

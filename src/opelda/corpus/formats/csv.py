@@ -174,7 +174,7 @@ class _Table:
         names, text = layout.names, [layout.names[n] for n in layout.text]
         kept = columns_beside(names, text, options, f"{reader.label}, line 1")
         self.kept = {key: names.index(name) for key, name in kept.items()}
-        asked = [n for n in self.kept.values() if names[n] in wanted_columns(options)]
+        asked = [n for key, n in self.kept.items() if {key, names[n]} & {*wanted_columns(options)}]
         self.checked = {*layout.text, *asked}  # other columns may have invalid bytes
         self.wanted = {*layout.text, *self.kept.values()}
 

@@ -77,7 +77,8 @@ class _Records:
 
     def _kept(self, keys: list[str], where: str) -> dict[str | None, str]:
         """Return the keys that are kept beside texts; the first object decides."""
-        known = [*keys, *([] if self.is_first else wanted_columns(self.options))]
+        others = [] if self.is_first else wanted_columns(self.options)
+        known = [*keys, *(n for n in others if n.casefold() not in {*map(str.casefold, keys)})]
         return columns_beside(known, self.keys, self.options, where, "key", self.usual)
 
     def _text(self, record: Any, number: int) -> str | None:

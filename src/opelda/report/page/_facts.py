@@ -26,16 +26,10 @@ from opelda.report._topic_map import map_positions
 from opelda.report.page._gathered import NEAR, SHORTER, WITHIN, Gathered, SummedShares
 from opelda.report.page._payload import ExportedTopics, as_base64, documents
 
-FORMAT = 1
 LEAST_TOKENS = 2  # of a document that is scored
-STABILITY = (
-    "Measured by the twenty best words: the share that the topic has in common with its match "
-    "in runs with {}."
-)
 LEARNED = "the documents that the model learned from"
 # Facts that a model alone does not have.
-NOT_KNOWN = ("score", "coherence", "guarantee", "shares", "time", "groups", "stability")
-NOT_KNOWN += ("compare", "live")
+NOT_KNOWN = ("score", "coherence", "guarantee", "shares", "time", "groups", "stability", "live")
 
 
 def facts(
@@ -61,14 +55,13 @@ def facts(
     meta = model_facts(model, name, topics, kept, weights, coherence, of, again) | {
         "score": score and score | {"held_out": held_out is not None},
         "guarantee": {
-            "n_docs": found.n_docs,
             "within": [[nats, float(x)] for nats, x in zip(WITHIN, found.within / n, strict=True)],
             "near": [NEAR, found.n_near / n],
             "mean": number(found.loss_sum / n),
             "max": number(found.loss_max),
         },
         **_shares(found),
-        "stability": None if again is None else STABILITY.format(runs),
+        "stability": None if again is None else runs,
         "sampled": _left_out(found, kept),
     }
     for topic, best in zip(meta["topics"], found.typical, strict=True):
@@ -100,7 +93,6 @@ def model_facts(
         if key not in hidden and value is not None
     ]
     return {
-        "format": FORMAT,
         **stamp(),
         "model": {
             "name": name,
@@ -134,7 +126,7 @@ def number(value: Any) -> float | None:
 def _topic_facts(
     model: Any, topics: NDArray[Any], weights: Any, positions: Any, coherence: Any, stability: Any
 ) -> list[dict[str, Any]]:
-    labels, given = model.topic_labels_, model._state.labels
+    labels = model.topic_labels_
     roots = np.sqrt(np.asarray(topics, np.float32))
     alike = np.clip(roots @ roots.T, 0.0, 1.0).astype(np.float64)  # sum_w sqrt(p(w|s) p(w|t))
 
@@ -148,7 +140,6 @@ def _topic_facts(
         found.append(
             {
                 "label": labels[k],
-                "given": k in given,
                 "weight": round(float(weights[k]), 7),
                 "coherence": rounded(coherence, k),
                 "stability": rounded(stability, k),
@@ -190,10 +181,8 @@ def _tokenizing(model: Any) -> dict[str, Any]:
     why_not = None
     if tokenizer.stem is not None:
         why_not = "The model's words are stems, which the page cannot make; use opelda transform."
-    if tokenizer.split is not None:
-        why_not = "The model splits texts into words with a function that the page does not have."
-    if tokenizer.unspaced == "words":
-        why_not = "The model splits texts into words with a package that the page does not have."
+    if tokenizer.split is not None or tokenizer.unspaced == "words":
+        why_not = "The model splits texts into words with Python code that the page does not have."
     return {
         "kind": kinds.get(tokenizer.pattern, "regex"),
         "pattern": None if tokenizer.pattern in kinds else tokenizer.pattern,

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opelda.report._topic_map import map_positions
-from opelda.report.page._facts import FORMAT, NOT_KNOWN, model_facts, number, stamp
+from opelda.report.page._facts import NOT_KNOWN, model_facts, number, stamp
 from opelda.report.page._payload import ExportedTopics, as_base64
 from opelda.report.page._write import as_json, page
 
@@ -51,7 +51,6 @@ class LivePage:
             self._now = {
                 "n_docs": n_docs,
                 "docs_per_second": number(report.recent_docs_per_second),
-                "gap": number(report.mean_gap),
                 "memory": report.memory,
                 **shares,
             }
@@ -69,7 +68,7 @@ class LivePage:
         with self._lock:
             self._asked = time.monotonic()
             scores = list(self._scores)
-            stream = dict.fromkeys(("docs_per_second", "gap", "memory", "shares", "before")) | {
+            stream = dict.fromkeys(("docs_per_second", "memory", "shares", "before")) | {
                 "n_docs": 0,
                 **self._now,
                 "score": scores[-1][1] if scores else None,
@@ -81,7 +80,6 @@ class LivePage:
                 "title": self._title,
                 "live": {"every": EVERY},
                 "stream": stream,
-                "corpus": None,
             }
 
     def _look(self, model: Any) -> dict[str, Any] | None:
@@ -104,7 +102,6 @@ def nothing_yet(name: str) -> dict[str, Any]:
     none = as_base64([], np.uint32)
     facts = {"name": name, "learner": "", "n_topics": 0, "n_words": 0, "n_docs": 0}
     return dict.fromkeys(NOT_KNOWN) | {
-        "format": FORMAT,
         **stamp(),
         "model": facts | {"settings": []},
         "topics": [],

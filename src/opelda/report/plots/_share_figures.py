@@ -131,7 +131,7 @@ def plot_groups(
     >>> [label.get_text() for label in axes[0].get_yticklabels()]
     ['money (9)', 'pets (9)']
     """
-    names, index = group_bins(column_of(corpus, column, "group"), whole("n_groups", n_groups))
+    names, index, rest = group_bins(column_of(corpus, column, "group"), whole("n_groups", n_groups))
     found = corpus_shares(model, corpus, index, len(names), level)
     chosen = _chosen(found, topics, n_topics, len(found.shares[0]))
     labels, n = labels_of(model), len(found.bins)
@@ -139,7 +139,7 @@ def plot_groups(
     ticks = [f"{written(names[i], 24)} ({n_docs:,})" for i, n_docs in counted]
     most = float(np.fmax(found.shares, found.high)[:, chosen].max())
     height = 0.24 * n + 0.95
-    with frame(ax, 2.7, height, len(chosen), 3, note=INTERVALS_NOTE, sharey=True) as axes:
+    with frame(ax, 2.7, height, len(chosen), 3, note=INTERVALS_NOTE + rest, sharey=True) as axes:
         for axis, k in zip(axes, chosen, strict=True):
             title = f"{k} {written(labels[k], 24, 2)}"
             ends = found.low[:, k], found.high[:, k]
