@@ -73,7 +73,7 @@ function facts(k) {
     { class: "tiles small" },
     weight != null && fact("Size", percent(model.share(k)),
       `of all ${model.whole}; number ${count(rank)} of ${count(model.size)} by size`
-        + (model.meta.shares ? `. ${percent(weight)} of all words, of which long documents have more.` : "")),
+        + (model.meta.shares ? `. ${percent(weight)} of all words.` : "")),
     coherence != null && fact("Coherence", fixed(coherence), compared(k, "coherence")),
     stability != null && fact("Stability", fixed(stability), [STABILITY, " ", variesMark(k)]),
   );
