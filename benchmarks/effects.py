@@ -7,7 +7,8 @@ estimated from their words: by `estimate_effect`, and by the same regression on 
 often done: those of `transform`'s method (EM), posterior means (collapsed Gibbs sampling under the
 prior that all documents have), and draws from that posterior, pooled (the method of composition).
 The intervals say 95%. With --learned the topics are those that `TopicModel` learns from the same
-documents, each compared with the true one that it matches.
+documents, each compared with the true one that it matches. With --prevalence the model has a prior
+for each group, whose mean mixture is compared with the truth, too.
 """
 
 import argparse
@@ -85,6 +86,7 @@ def main() -> None:
     parser.add_argument("--documents", type=int, default=400)
     parser.add_argument("--topics", type=int, default=20)
     parser.add_argument("--learned", action="store_true")
+    parser.add_argument("--prevalence", action="store_true")
     asked = parser.parse_args()
     print(
         "| tokens | estimated by | coverage | width | of the true effect |\n|---|---|---|---|---|"
@@ -95,8 +97,14 @@ def main() -> None:
             rng = np.random.default_rng([length, seed])
             topics, group, X, alpha, truth = collection(rng, asked.documents, asked.topics, length)
             if asked.learned:
-                model = TopicModel(asked.topics, random_state=0, n_jobs=1).fit(X)
-                topics = model.components_[match_topics(topics, model)[0]]
+                columns = {"data": {"group": group}, "prevalence": "group"}
+                model = TopicModel(asked.topics, random_state=0, n_jobs=1)
+                model.fit(X, **(columns if asked.prevalence else {}))
+                match = match_topics(topics, model)[0]
+                topics = model.components_[match]
+                if asked.prevalence:
+                    first, last = model._state.prevalence.shares[:, match]
+                    found["prior of the group"].append((last - first, 0.0 * truth, truth))
             else:
                 for name, *fit in of_mixtures(rng, topics, group, X, alpha):
                     found[name].append((*fit, truth))

@@ -186,6 +186,7 @@ struct alignas(64) SlotGroup {
     uint16_t topics[kSlots];
     uint64_t key;  // of the document's random numbers
     uint32_t n_slots;
+    uint32_t prior_row;  // of the document's prior
 };
 
 // All documents' topics between sweeps, packed.
@@ -221,8 +222,10 @@ struct Sweep {
     const float* row_values;
     const float* base;
     const float* dense;
-    const float* prior;    // words: sum_k alpha_k beta_kj
-    const float* alpha;    // stride, padded with zeros
+    int64_t n_priors;            // of mixtures
+    const uint16_t* prior_rows;  // documents; null: all have the first prior
+    const float* prior;          // words x n_priors: sum_k alpha_k beta_kj
+    const float* alpha;          // n_priors x stride, padded with zeros
     const float* inverse;  // stride: increase of a probability by a token of weight 1
     const uint64_t* keys;  // of documents
     uint64_t seed;         // of this sweep, mixed

@@ -191,23 +191,32 @@ nb::tuple count_tokens(In<int64_t, 1> block_runs, In<int32_t, 1> run_words,
 // From counts: beta_kj = (lambda_kj + prior) inverse_k, and sum_k alpha_k beta_kj for every word;
 // `base_mass` is that sum for a word without tokens.
 void count_rows(In<int64_t, 1> starts, In<int32_t, 1> topics, In<int64_t, 1> cells, int shift,
-                float prior, In<float, 1> inverse, In<float, 1> alpha, double base_mass,
-                Out<float, 1> values, Out<float, 1> masses, int n_threads) {
+                float prior, In<float, 1> inverse, In<float, 2> alpha,
+                In<double, 1> base_masses, Out<float, 1> values, Out<float, 2> masses,
+                int n_threads) {
     const double unit = std::ldexp(1.0, -shift);
+    const int64_t n_priors = int64_t(alpha.shape(0)), stride = int64_t(alpha.shape(1));
+    std::vector<double> columns(static_cast<size_t>(n_priors * stride));  // alpha, transposed
+    for (int64_t r = 0; r < n_priors; ++r)
+        for (int64_t k = 0; k < stride; ++k)
+            columns[size_t(k * n_priors + r)] = double(alpha.data()[r * stride + k]);
     const Released released;
     run_ranges(int64_t(masses.shape(0)), n_threads, [&](Queue& queue) {
+        std::vector<double> mass(static_cast<size_t>(n_priors));
         int64_t begin, end;
         while (take(queue, begin, end))
             for (int64_t j = begin; j < end; ++j) {
-                double mass = base_mass;
+                std::copy_n(base_masses.data(), n_priors, mass.data());
                 for (int64_t i = starts.data()[j]; i < starts.data()[j + 1]; ++i) {
                     const int32_t k = topics.data()[i];
                     const double weight = double(cells.data()[i]) * unit;
                     const double share = inverse.data()[k];
                     values.data()[i] = float((weight + double(prior)) * share);
-                    mass += double(alpha.data()[k]) * weight * share;
+                    const double* const column = columns.data() + k * n_priors;
+                    for (int64_t r = 0; r < n_priors; ++r)
+                        mass[size_t(r)] += column[r] * weight * share;
                 }
-                masses.data()[j] = float(mass);
+                std::copy_n(mass.data(), n_priors, masses.data() + j * n_priors);
             }
     });
 }
@@ -234,7 +243,7 @@ void add_counts(nb::module_& m) {
           "run_alike"_a.none(), "units"_a.none(), "z"_a, nb::kw_only(), "n_words"_a, "n_topics"_a,
           "shift"_a, "n_threads"_a);
     m.def("count_rows", &count_rows, "starts"_a, "topics"_a, "cells"_a, nb::kw_only(), "shift"_a,
-          "prior"_a, "inverse"_a, "alpha"_a, "base_mass"_a, "values"_a, "masses"_a, "n_threads"_a);
+          "prior"_a, "inverse"_a, "alpha"_a, "base_masses"_a, "values"_a, "masses"_a, "n_threads"_a);
     m.def("add_counts", &add_to_rows, "rows"_a, "starts"_a, "topics"_a, "cells"_a, nb::kw_only(),
           "factor"_a, "n_threads"_a);
 }

@@ -177,7 +177,8 @@ void sweep(In<int64_t, 1> block_docs, In<int64_t, 1> block_groups, In<int64_t, 1
            MaybeIn<float, 1> weights, Out<uint16_t, 1> z, SlotStore& slots, In<uint64_t, 1> keys,
            int64_t n_topics, MaybeIn<int64_t, 1> row_starts, MaybeIn<int32_t, 1> row_topics,
            MaybeIn<float, 1> row_values, MaybeIn<float, 1> base, MaybeIn<float, 2> dense,
-           In<float, 1> prior, In<float, 1> alpha, In<float, 1> inverse, uint64_t seed, bool fresh,
+           MaybeIn<uint16_t, 1> prior_rows, In<float, 2> prior, In<float, 2> alpha,
+           In<float, 1> inverse, uint64_t seed, bool fresh,
            bool given, int64_t n_draws, int n_threads) {
     int64_t most_groups = 0;
     for (size_t b = 0; b + 1 < block_groups.shape(0); ++b)
@@ -196,12 +197,14 @@ void sweep(In<int64_t, 1> block_docs, In<int64_t, 1> block_groups, In<int64_t, 1
                      .most_groups = most_groups,
                      .first_group = first_group.data(),
                      .n_topics = n_topics,
-                     .stride = int64_t(alpha.shape(0)),
+                     .stride = int64_t(alpha.shape(1)),
                      .row_starts = pointer(row_starts),
                      .row_topics = pointer(row_topics),
                      .row_values = pointer(row_values),
                      .base = pointer(base),
                      .dense = pointer(dense),
+                     .n_priors = int64_t(alpha.shape(0)),
+                     .prior_rows = pointer(prior_rows),
                      .prior = prior.data(),
                      .alpha = alpha.data(),
                      .inverse = inverse.data(),
@@ -287,7 +290,7 @@ void add_sweeps(nb::module_& m) {
           "run_words"_a, "run_starts"_a, "at"_a, "first_group"_a, "run_alike"_a.none(),
           "sizes"_a.none(), "weights"_a.none(), "z"_a, "slots"_a, "keys"_a, "n_topics"_a,
           "row_starts"_a.none(), "row_topics"_a.none(), "row_values"_a.none(), "base"_a.none(),
-          "dense"_a.none(), "prior"_a, "alpha"_a, "inverse"_a, "seed"_a, "fresh"_a, "given"_a,
+          "dense"_a.none(), "prior_rows"_a.none(), "prior"_a, "alpha"_a, "inverse"_a, "seed"_a, "fresh"_a, "given"_a,
           "n_draws"_a, "n_threads"_a);
 }
 

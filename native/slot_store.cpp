@@ -25,6 +25,7 @@ void load_slots(const Sweep& s, int64_t block, SlotGroup* groups, bool none) {
         SlotGroup* doc = groups + (s.first_group[d] - s.block_groups[block]);
         const uint32_t n = none ? 0 : s.slots->n_slots[std::size_t(d)];
         doc->n_slots = n;
+        doc->prior_row = s.prior_rows ? s.prior_rows[d] : 0;
         for (uint32_t first = 0; first == 0 || first < n; first += kSlots)
             for (uint32_t i = 0; i < kSlots; ++i) {
                 SlotGroup& group = doc[first / kSlots];

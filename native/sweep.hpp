@@ -29,7 +29,7 @@ public:
 
     void allocate(Arena& arena) {
         row = arena.array<float>(s.stride + kPad);
-        shares = arena.array<Share>(s.n_topics);
+        shares = arena.array<Share>(s.n_priors * s.n_topics);
         ends = arena.array<float>(kAtOnce * kFew);
         many_ends = arena.array<float>(s.stride + kSlots);
         groups = arena.array<SlotGroup>(s.most_groups);
@@ -39,7 +39,9 @@ public:
     void prepare() {
         for (int64_t k = 0; k < s.stride + kPad; ++k) row[k] = 0;
         if (s.base) std::memcpy(row, s.base, size_t(s.n_topics) * sizeof(float));
-        for (int64_t k = 0; k < s.n_topics; ++k) shares[k] = {s.inverse[k], s.alpha[k]};
+        for (int64_t r = 0; r < s.n_priors; ++r)
+            for (int64_t k = 0; k < s.n_topics; ++k)
+                shares[r * s.n_topics + k] = {s.inverse[k], s.alpha[r * s.stride + k]};
         from_prior.prepare(row);
     }
 
@@ -80,7 +82,7 @@ private:
     }
 
     void lay_out(int64_t word) {
-        prior = s.prior[word];
+        priors = s.prior + word * s.n_priors;
         from_prior.turn_to(word);
         if (s.dense) {
             std::memcpy(row, s.dense + word * s.stride, size_t(s.n_topics) * sizeof(float));
@@ -140,6 +142,9 @@ private:
         return i;
     }
 
+    OPELDA_INLINE float alpha_of(const SlotGroup* doc, uint32_t topic) const {
+        return shares[doc->prior_row * s.n_topics + topic].alpha;
+    }
     // The token's own part of row[now].
     template <bool Unit> OPELDA_INLINE float own_part(uint32_t now, int64_t token) const {
         const float most = Unit ? shares[now].inverse : shares[now].inverse * s.weights[token];
@@ -154,16 +159,16 @@ private:
         const uint16_t* const __restrict z = s.z + begin;
         const SlotGroup* const groups = this->groups;
         float* const row = this->row;
-        const float prior = this->prior;
+        const float* const priors = this->priors;
         float* __restrict end = ends;
         for (uint32_t i = 0; i < n; ++i, end += kFew) {
             const SlotGroup* doc = groups + kGroupStep * at[i];
             const uint32_t now = z[i], n_slots = doc->n_slots;
-            float rest = prior, beta = 0;
+            float rest = priors[doc->prior_row], beta = 0;
             if (!First) {  // temporarily remove the token's own part
                 beta = row[now];
                 const float own = own_part<Unit>(now, begin + i);
-                rest = larger(prior - own * shares[now].alpha, 0);
+                rest = larger(rest - own * alpha_of(doc, now), 0);
                 row[now] = beta - own;
             }
             float used = add(doc, 0, row, 0, end);
@@ -222,13 +227,14 @@ private:
         }
         const float own = First ? 0 : own_part<Unit>(now, token);
         const float used = end[n <= kSlots ? kSlots - 1 : n - 1];
-        s.z[token] = from_prior.draw(row, target - used, now, own);
+        s.z[token] = from_prior.draw(row, doc->prior_row, target - used, now, own);
         enter(doc, s.z[token], weight, uint16_t(s.n_topics));
     }
     template <bool Unit, bool First>
     float weigh_many(int64_t token, const SlotGroup* doc, uint32_t now) {
         const float own = First ? 0 : own_part<Unit>(now, token), beta = row[now];
-        const float rest = First ? prior : larger(prior - own * shares[now].alpha, 0);
+        const float prior = priors[doc->prior_row];
+        const float rest = First ? prior : larger(prior - own * alpha_of(doc, now), 0);
         row[now] -= own;
         float used = 0;
         for (uint32_t first = 0; first < doc->n_slots; first += kQuad)
@@ -249,8 +255,8 @@ private:
     // the word's probabilities, and a zero for slots without a topic; running sums of the current
     // tokens
     float *row, *ends, *many_ends;
-    Share* shares;  // of topics
-    float prior = 0;
+    Share* shares;  // of topics, by prior
+    const float* priors = nullptr;  // of the word
     PriorDraws from_prior;
     float uniforms[kAtOnce], targets[kAtOnce];
 };

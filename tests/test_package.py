@@ -23,6 +23,7 @@ def test_exported_names():
         "OnlineVB",
         "StreamingOPE",
         "StreamingVB",
+        "TopicClassifier",
         "TopicModel",
         "corpus",
         "engines",

@@ -22,7 +22,7 @@ _SUBPACKAGES = (
     "corpus", "engines", "errors", "inference", "learning", "metrics", "optimize", "report",
     "selection", "serve", "spark",
 )  # fmt: skip
-_PLACES = dict.fromkeys((*LEARNERS, "TopicModel"), "opelda.learning")
+_PLACES = dict.fromkeys((*LEARNERS, "TopicModel", "TopicClassifier"), "opelda.learning")
 _PLACES |= dict.fromkeys(("follow", "load", "save"), "opelda.model_file")
 
 __all__ = [*_SUBPACKAGES, *_PLACES]

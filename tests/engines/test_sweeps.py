@@ -135,6 +135,38 @@ def test_parts_in_any_order_add_up_to_the_same_bytes(engine, seed, fractions, cu
                 assert np.array_equal(ours[d], topics_of)
 
 
+@given(SEEDS, st.booleans(), st.integers(1, 4))
+def test_documents_with_priors_of_their_own_are_drawn_as_in_parts(engine, seed, fractions, n_rows):
+    """Each part has the documents of one prior; some topics are impossible a priori."""
+    rng = np.random.default_rng(seed)
+    X = make_documents(rng, 20, 9, fractions)[rng.integers(0, 20, 20)]
+    row = rng.integers(0, n_rows, 20).astype(np.uint16)
+    alphas = rng.uniform(0.1, 0.6, (n_rows, 4)) * (rng.random((n_rows, 4)) < 0.8)
+    alphas[:, 0] = 0.2
+    whole, numbers = tokens_of(engine, X.toarray(), 4, prior_rows=row), copy_numbers(X)
+    places = [np.flatnonzero(row == r) for r in range(n_rows)]
+    parts = [
+        tokens_of(engine, X.toarray()[at], 4, copies=numbers[at], shift=whole.shift)
+        for at in places
+    ]
+    weights, counts = engine.weights(plain_weights(make_topics(rng, 4, 9))), None
+    for number in (1, 2, 3):
+        options = {"counts": counts, "seed": number << 32}
+        counts = engine.sweep(weights, whole, alphas, **options)
+        drawn = [
+            engine.sweep(weights, part, alpha, **options)
+            for part, alpha in zip(parts, alphas, strict=True)
+        ]
+        assert np.array_equal(cells_of(counts), sum(map(cells_of, drawn)))
+        ours = by_document(whole)
+        for r, (at, part) in enumerate(zip(places, parts, strict=True)):
+            for d, topics_of in zip(at, by_document(part), strict=True):
+                assert np.array_equal(ours[d], topics_of)
+            found, alone = engine.histogram(whole, 1.0, r), engine.histogram(part, 1.0)
+            for name, values in vars(alone).items():
+                assert np.array_equal(getattr(found, name), values)
+
+
 @given(SEEDS)
 def test_draws_do_not_depend_on_document_order(engine, seed):
     rng = np.random.default_rng(seed)

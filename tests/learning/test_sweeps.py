@@ -120,7 +120,7 @@ def test_learned_prior_increases_the_likelihood(seed):
     for _ in range(60):
         now = likelihood(alpha)
         assert now >= before - 1e-6
-        alpha, before = likelier_prior(seen, alpha), now
+        alpha, before = likelier_prior([seen], alpha), now
     np.testing.assert_allclose(alpha, truth, rtol=0.3)
 
 

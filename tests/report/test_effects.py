@@ -9,10 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
+from opelda.corpus._design import FEWEST, MOST_LEVELS
 from opelda.errors import InputError
 from opelda.inference import Topics, infer
 from opelda.report import estimate_effect
-from opelda.report._effects import FEWEST, MOST_LEVELS, least_squares
+from opelda.report._effects import least_squares
 from opelda.report.plots import plot_effect
 from tests.cases import cases
 

@@ -23,10 +23,10 @@ from opelda.cli._terminal import count, safe_json, tell
 from opelda.corpus import MiniBatch
 from opelda.corpus._column_names import usual_column
 from opelda.corpus._matrix import row_sums
+from opelda.corpus._time_reader import TimeReader
 from opelda.corpus.formats._compression import without_suffix
 from opelda.corpus.formats._writing import polars_errors, safe_cell, write_in_one_step
 from opelda.errors import InputError
-from opelda.report._times import TimeReader
 
 FORMATS = ("parquet", "csv", "tsv", "xlsx", "jsonl", "npz")
 WIDTHS = {"document": 50, "words": 60}  # of columns in .xlsx

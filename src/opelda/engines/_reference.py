@@ -37,7 +37,6 @@ from opelda.engines.seam import (
     Tokens,
     Wanted,
     Weights,
-    looked_at,
     mix,
     seeded,
     tokens_of,
@@ -182,12 +181,14 @@ class ReferenceEngine(Engine):
             lam = np.ldexp(by.cells.toarray().astype(np.float64), -by.shift)
             weights = Weights(self.name, lam, tokens.n_topics, _double(prior), prior_weight=1.0)
             own = 1.0 / weights.totals
+        alphas = np.atleast_2d(alpha)
         beta, keys = probabilities(weights), seeded(tokens.keys, seed)
         sizes, weighed = tokens.token_sizes(), tokens.token_weights()
         words = np.repeat(tokens.rows.words, tokens_of(tokens.rows.counts))
         for d in range(tokens.rows.n_docs):
             here = slice(tokens.first[d], tokens.first[d + 1])
-            document = TokenDraws(tokens.slots.setdefault(d, []), alpha, own, int(keys[d]))
+            prior = alphas[0 if tokens.prior_rows is None else tokens.prior_rows[d]]
+            document = TokenDraws(tokens.slots.setdefault(d, []), prior, own, int(keys[d]))
             for draw in range(n_draws):
                 known = None if fresh and draw == 0 else tokens.topics[here]
                 each = sizes[here], weighed[here]
@@ -205,8 +206,8 @@ class ReferenceEngine(Engine):
 
         weights.blend(share, add)
 
-    def histogram(self, tokens: TopicTokens, share: float) -> SizeHistogram:
-        docs = looked_at(tokens.keys, share)
+    def histogram(self, tokens: TopicTokens, share: float, row: int | None = None) -> SizeHistogram:
+        docs = tokens.looked_at(share, row)
         slots = [slot for d in docs for slot in tokens.slots.get(int(d), []) if slot[1] > 0]
         topics, sizes = np.array(slots).reshape(-1, 2).T
         return SizeHistogram.of(topics, sizes, tokens.lengths[docs])

@@ -28,6 +28,7 @@ class Tokens:
     keys: NDArray[np.uint64]  # of the documents' random numbers: by content and copy
     first: NDArray[np.int64]  # (n_docs + 1,): the offset of each document's tokens
     shift: int  # weights are whole multiples of 2**-shift, so that sums are exact in any order
+    prior_rows: NDArray[np.uint16] | None  # of documents in alphas (rows, K); None: all the first
 
     @classmethod
     def of(
@@ -36,6 +37,7 @@ class Tokens:
         n_topics: int,
         copies: NDArray[np.integer] | None = None,
         shift: int | None = None,
+        prior_rows: NDArray[np.uint16] | None = None,
     ) -> "Tokens":
         """Make tokens of documents; see `Engine.tokens`."""
         rows, n_words = documents.part(), documents.n_words
@@ -45,7 +47,7 @@ class Tokens:
         if shift is None:
             whole = bool((rows.counts == np.rint(rows.counts)).all())
             shift = unit_of(whole, float(rows.counts.sum(dtype=np.float64)))
-        return cls(rows, n_words, n_topics, keys, first, shift)
+        return cls(rows, n_words, n_topics, keys, first, shift, prior_rows)
 
     @cached_property
     def lengths(self) -> NDArray[np.float64]:
@@ -56,6 +58,25 @@ class Tokens:
         """The weight of all documents, in multiples of 2**-shift: an exact sum, in any order."""
         units = np.rint(np.ldexp(self.rows.counts.astype(np.float64), self.shift))
         return float(np.ldexp(float(units.astype(np.int64).sum()), -self.shift))
+
+    def looked_at(self, share: float, row: int | None) -> NDArray[np.int64]:
+        """Return about a share of the documents, or of those with a prior's row."""
+        if (share, None) not in self._looked_at:
+            self._looked_at[share, None] = looked_at(self.keys, share)
+        if (share, row) not in self._looked_at and self.prior_rows is not None:
+            docs = self._looked_at[share, None]
+            rows = self.prior_rows[docs]
+            order = np.argsort(rows, kind="stable")
+            numbers, first = np.unique(rows[order], return_index=True)
+            parts = np.split(docs[order], first[1:])
+            self._looked_at.update(
+                {(share, n): p for n, p in zip(numbers.tolist(), parts, strict=True)}
+            )
+        return self._looked_at.get((share, row), np.zeros(0, np.int64))
+
+    @cached_property
+    def _looked_at(self) -> dict[tuple[float, int | None], NDArray[np.int64]]:
+        return {}
 
     def token_units(self) -> NDArray[np.int64]:
         """Return the weight of each token in units of 2**-shift."""

@@ -374,8 +374,11 @@ class Engine(Protocol):
         copies: NDArray[np.integer] | None = None,
         shift: int | None = None,
         topics: NDArray[np.uint16] | None = None,
+        prior_rows: NDArray[np.uint16] | None = None,
     ) -> Tokens:
         """Make tokens of a collection, which `sweep` gives topics, or which have `topics`.
+
+        `prior_rows` are the documents' rows in the alpha of `sweep`, if priors differ.
 
         For a part of a collection, pass `copies` (the number of each document among those of equal
         content) and `shift` of the whole collection.
@@ -393,6 +396,8 @@ class Engine(Protocol):
         n_draws: int = 1,
     ) -> TokenCounts:
         """Draw every token's topic, P(k) ~ (N_dk + alpha_k) beta_kj, and count the tokens.
+
+        alpha is (K,), or (rows, K) for tokens with `prior_rows`.
 
         Without counts, the weights define beta, and the tokens begin without topics. With counts of
         these tokens, the counts and the prior (by default the weights') define beta, and the counts
@@ -414,8 +419,11 @@ class Engine(Protocol):
     def blend(self, weights: Weights, counts: TokenCounts, share: float) -> None:
         """Make weights (1 - share) of what they are, `share` of counts, and all of the prior."""
 
-    def histogram(self, tokens: Any, share: float) -> SizeHistogram:
-        """Count documents by their tokens per topic, on about a share of them chosen by key."""
+    def histogram(self, tokens: Any, share: float, row: int | None = None) -> SizeHistogram:
+        """Count documents by their tokens per topic, on about a share of them chosen by key.
+
+        With a `row`, count only documents with this row of `prior_rows`.
+        """
 
     def infer(
         self, topics: Any, documents: Documents, task: Task, wanted: Wanted = EVERYTHING

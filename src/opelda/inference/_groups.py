@@ -33,6 +33,10 @@ class Groups:
         """The tokens that a group counts for in the prior of each member."""
         return float(self.added.sum(axis=1).mean())
 
+    def alphas(self, alpha: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the prior of each group."""
+        return alpha + self.added
+
     def members(self, X: sparse.csr_array, embeddings: Any = None) -> NDArray[np.int64]:
         """Return the group of each document, -1 for none; without given vectors by words alone.
 
@@ -103,20 +107,20 @@ def infer_members(
     documents: Documents,
     task: Task,
     wanted: Wanted,
-    groups: Groups | None,
+    alphas: NDArray[np.float64] | None,
     member: NDArray[np.int64] | None,
 ) -> Solution:
-    """Infer mixtures with the prior of each document's group."""
-    if groups is None or member is None or not (member >= 0).any():
+    """Infer mixtures with the prior of each document's group, a row of `alphas`."""
+    if alphas is None or member is None or not (member >= 0).any():
         return engine.infer(topics, documents, task, wanted)
     order = np.argsort(member, kind="stable")
     numbers, first = np.unique(member[order], return_index=True)
-    alphas = [task.alpha if g < 0 else task.alpha + groups.added[g] for g in numbers.tolist()]
-    tasks = [replace(task, alpha=alpha) for alpha in alphas]
+    own = [task.alpha if g < 0 else alphas[g] for g in numbers.tolist()]
+    tasks = [replace(task, alpha=alpha) for alpha in own]
     if len(tasks) == 1:
         return engine.infer(topics, documents, tasks[0], wanted)
     parts = [
-        engine.infer(topics, engine.documents(documents.matrix[rows]), own, wanted)
-        for rows, own in zip(np.split(order, first[1:]), tasks, strict=True)
+        engine.infer(topics, engine.documents(documents.matrix[rows]), each, wanted)
+        for rows, each in zip(np.split(order, first[1:]), tasks, strict=True)
     ]
     return interleaved(parts, order)

@@ -24,6 +24,7 @@ _LAZY = {
     "_rules": ("ML", "Online", "SCVB0", "SGRLD", "Streaming"),
     "_tps": ("TPS", "word_vectors"),
     "_seeds": ("SeedWarning", "Seeds"),
+    "classifier": ("TopicClassifier",),
     "callbacks": ("BatchReport", "EarlyStopping", "Event", "History", "OnEvent"),
     "learners": _names.LEARNERS,
     "topic_model": ("TopicModel",),
@@ -47,6 +48,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name == "LEARNERS":
         return {each: __getattr__(each) for each in (*_names.LEARNERS, "TopicModel")}
+    if name == "MODELS":
+        return __getattr__("LEARNERS") | {"TopicClassifier": __getattr__("TopicClassifier")}
     for module, names in _LAZY.items():
         if name in names:
             return getattr(import_module(f"opelda.learning.{module}"), name)

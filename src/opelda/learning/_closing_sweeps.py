@@ -19,12 +19,14 @@ from opelda.engines import Engine
 from opelda.engines.seam import SizeHistogram, TokenCounts, Updated, Weights
 from opelda.errors import InputError
 from opelda.learning._plan import Plan
+from opelda.learning._prevalence import RowPriors
 from opelda.learning._seeds import Anchors
 from opelda.learning._state import State
 
 # eta while tokens are drawn, if learned; half of it for fewer tokens than cells: topics starve
 DRAWN_WORD_PRIOR = 0.1
 MOST_DOCUMENTS = 20_000  # for learning alpha: enough for K numbers
+MOST_ALPHA = 50.0  # in sum, with priors of rows
 
 Array = NDArray[np.float64]
 
@@ -41,9 +43,9 @@ class HeldCollection:
         """Draw and count the topics of all tokens; see `Engine.sweep`."""
         return self.engine.sweep(weights, self.tokens, alpha, **how)
 
-    def histogram(self, share: float) -> SizeHistogram:
+    def histogram(self, share: float, row: int | None = None) -> SizeHistogram:
         """Count documents by their tokens per topic; see `Engine.histogram`."""
-        return self.engine.histogram(self.tokens, share)
+        return self.engine.histogram(self.tokens, share, row)
 
 
 @dataclass
@@ -60,6 +62,7 @@ class Sweeps:
     outside: TokenCounts | None = None
     counts: TokenCounts | None = None
     n_made: int = 0
+    priors: RowPriors | None = None  # of documents by rows, relative to alpha
 
     def __post_init__(self) -> None:
         plan, n_docs, n_tokens = self.plan, self.collection.n_docs, self.collection.n_tokens
@@ -87,8 +90,9 @@ class Sweeps:
         counts, pull = self.counts, self.pull
         if counts is not None and pull is not None:  # (weights include the pull)
             counts = pull.on_counts(counts)
+        alpha = self.alpha if self.priors is None else self.priors.alphas(self.alpha)
         drawn = self.collection.sweep(
-            state.weights, self.alpha, counts=counts, prior=self.drawn_prior, seed=seed
+            state.weights, alpha, counts=counts, prior=self.drawn_prior, seed=seed
         )
         if self.anchors is not None:
             drawn = self.anchors.limit(drawn)
@@ -107,13 +111,24 @@ class Sweeps:
         return Updated(share, swept - started, perf_counter() - swept, np.nan)
 
     def find_prior(self) -> None:
-        """Adapt alpha to the documents, if it is learned."""
-        if self.plan.learns_prior:
-            seen = self.collection.histogram(self.looked_at)
-            alpha = likelier_prior(seen, self.alpha)
+        """Adapt alpha to the documents, if it is learned, and the ratios of rows."""
+        if self.priors is not None:
+            self.find_ratios()
+        elif self.plan.learns_prior:
+            alpha = likelier_prior([self.collection.histogram(self.looked_at)], self.alpha)
             # a wholly learned alpha enlarges topics that are large by accident
             learned = min(self.trust, 0.5)
             self.alpha = learned * alpha + (1.0 - learned) * alpha.mean()
+
+    def find_ratios(self) -> None:
+        """Adapt alpha and the ratios of rows to the documents."""
+        assert self.priors is not None
+        n_rows = len(self.priors.ratios)
+        seen = [self.collection.histogram(self.looked_at, row) for row in range(n_rows)]
+        if self.plan.learns_prior:
+            alpha = likelier_prior(seen, self.alpha, self.priors.ratios)
+            self.alpha = alpha * min(1.0, MOST_ALPHA / alpha.sum())
+        self.priors.adapt(seen, self.alpha)
 
     def anneal(self, n_sweeps: int) -> Iterator[Updated]:
         """Sweep from the weights' topics, with an alpha that decreases; yield after each sweep.
@@ -139,13 +154,16 @@ class Sweeps:
                 if share:
                     common = n_seeded + int(np.argmin(self.counts.sums[n_seeded:]))
                 self.alpha = with_share(self.alpha, common, share)
-            if plan.learns_prior and number % 2 == 0:
+            # (a histogram per row takes time)
+            if plan.learns_prior and number % (2 if self.priors is None else 8) == 0:
                 self.find_prior()
                 least = first ** (1.0 - (2.0 - self.trust) * number / n_sweeps)
                 if least > 1.0:
                     alpha = with_share(self.alpha, common, share)
                     self.alpha = alpha * max(least / self.alpha.sum(), 1.0)
             yield done
+        if self.priors is not None:
+            self.find_ratios()
 
 
 def too_small() -> InputError:
@@ -189,18 +207,22 @@ def with_share(alpha: Array, topic: int, share: float) -> Array:
     return alpha
 
 
-def likelier_prior(seen: SizeHistogram, alpha: Array) -> Array:
-    """Improve alpha by five steps of Minka's fixed point (2000).
+def likelier_prior(seen: list[SizeHistogram], alpha: Array, ratios: Array | None = None) -> Array:
+    """Improve alpha by five steps of Minka's fixed point (2000), with ratios r_d of documents.
 
-    alpha_k <- alpha_k * sum_d [psi(N_dk + alpha_k) - psi(alpha_k)]
-                       / sum_d [psi(N_d + sum alpha) - psi(sum alpha)]
+    alpha_k <- alpha_k * sum_d r_dk [psi(N_dk + alpha_k r_dk) - psi(alpha_k r_dk)]
+                       / sum_d r_dk [psi(N_d + alpha . r_d) - psi(alpha . r_d)]
     """
-    topics, n_topics = seen.topics, len(alpha)
+    rows = np.ones((1, len(alpha))) if ratios is None else ratios
     for _ in range(5):
-        total = alpha.sum()
-        found = seen.times * (psi(seen.sizes + alpha[topics]) - psi(alpha[topics]))
-        expected = (seen.n_alike * (psi(seen.lengths + total) - psi(total))).sum()
-        if expected <= 0:
+        found, expected = np.zeros(len(alpha)), np.zeros(len(alpha))
+        for each, row in zip(seen, rows, strict=True):
+            own, topics = alpha * row, each.topics
+            total = own.sum()
+            terms = each.times * (psi(each.sizes + own[topics]) - psi(own[topics]))
+            found += row * np.bincount(topics, terms, len(alpha))
+            expected += row * (each.n_alike * (psi(each.lengths + total) - psi(total))).sum()
+        if not (expected > 0).all():
             break
-        alpha = np.maximum(alpha * np.bincount(topics, found, n_topics) / expected, 1e-5)
+        alpha = np.maximum(alpha * found / expected, 1e-5)
     return alpha

@@ -54,8 +54,8 @@ def find_groups(model: Any, documents: Documents, n_groups: int, space: Space) -
     task, shares = as_task(model._transform_method(), alpha, state.seed, None), groups.added
     full = (STRENGTH if given is None else WITH_VECTORS) * float(X.sum()) / max(X.shape[0], 1)
     for strength in (0.0, full):
-        known = replace(groups, added=strength * shares)
-        solution = infer_members(engine, state.weights, some, task, MIXTURES, known, member)
+        alphas = alpha + strength * shares
+        solution = infer_members(engine, state.weights, some, task, MIXTURES, alphas, member)
         theta = sums_by(member, n_groups, np.asarray(solution.theta, np.float64))
         n_members = np.bincount(member[member >= 0], minlength=n_groups)[:, np.newaxis]
         shares = (theta + alpha / alpha.sum()) / (n_members + 1)

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from inspect import signature
 from typing import Any, Self, TypeVar
 
@@ -16,6 +16,7 @@ from sklearn.utils.validation import validate_data
 from opelda._count_matrix import counts
 from opelda._validation import whole
 from opelda.corpus import Corpus, Vocabulary
+from opelda.corpus._design import Columns
 from opelda.corpus._kinds import are_documents
 from opelda.engines import A_PASS
 from opelda.engines.seam import Documents, enlarged
@@ -27,6 +28,7 @@ from opelda.learning._grouping import are_short, find_groups, number_of_groups
 from opelda.learning._input_counts import as_corpus, counts_of, vocabulary_for
 from opelda.learning._listeners import Reporter, Run
 from opelda.learning._plan import Plan
+from opelda.learning._prevalence import Prevalence, RowPriors
 from opelda.learning._representation import with_names
 from opelda.learning._seeding import begin
 from opelda.learning._seeds import warn_of_uncovered
@@ -51,7 +53,7 @@ def listed(cls: Class) -> Class:
     """Order the signature as the docstring."""
     text = (cls.__doc__ or "").split("    Attributes\n")[0]
     names = ", ".join(re.findall(r"^    (\w[\w, ]*) : ", text, re.MULTILINE)).split(", ")
-    known = signature(cls)
+    known = signature(cls.__init__)  # type: ignore[misc]  # (a class may inherit a signature)
     ordered = known.replace(parameters=[known.parameters[name] for name in names])
     setattr(cls, "__signature__", ordered)  # noqa: B010  # for the type checker
     return cls
@@ -77,6 +79,16 @@ def compared_words(model: Any) -> Any:
     return heaviest_words(model, min(20, model._state.weights.n_words))
 
 
+@dataclass(frozen=True)
+class Given:
+    """What `fit` is given beside documents."""
+
+    validate_every: int = 10
+    embeddings: Any = None
+    prevalence: Any = None  # a formula or names of columns
+    data: Any = None  # these columns
+
+
 class Learner(EditsTopics, LearnsStreams, BaseEstimator):  # type: ignore[misc]  # untyped
     """The estimator; subclasses name an inference method and an update rule."""
 
@@ -90,6 +102,8 @@ class Learner(EditsTopics, LearnsStreams, BaseEstimator):  # type: ignore[misc] 
         validation: Any = None,
         validate_every: int = 10,
         embeddings: Any = None,
+        prevalence: Any = None,
+        data: Any = None,
     ) -> Self:
         """Learn topics from a collection; discard topics of earlier calls.
 
@@ -108,17 +122,21 @@ class Learner(EditsTopics, LearnsStreams, BaseEstimator):  # type: ignore[misc] 
         embeddings : array (D, n), optional
             A vector per document by any encoder (docs/short-texts.md): topics start from clusters
             of these vectors, and documents of a cluster share a prior.
+        prevalence : str or iterable of str, optional
+            Columns that topics depend on, by a formula such as ``"party + s(year)"``, or by names
+            (docs/covariates.md).
+        data : mapping or data frame, optional
+            These columns; None: those of the corpus.
         """
+        how = Given(validate_every, embeddings, prevalence, data)
         if self.n_runs == 1:
-            self._fit(X, vocabulary, validation, validate_every, embeddings)
+            self._fit(X, vocabulary, validation, how)
         else:
-            self._fit_runs(X, vocabulary, validation, validate_every, embeddings)
+            self._fit_runs(X, vocabulary, validation, how)
         warn_of_uncovered(self.seed_coverage_)
         return self
 
-    def _fit_runs(
-        self, X: Any, vocabulary: Any, validation: Any, validate_every: int, embeddings: Any
-    ) -> None:
+    def _fit_runs(self, X: Any, vocabulary: Any, validation: Any, how: "Given") -> None:
         """Learn several times, and keep the most typical of the finished runs."""
         seeds = run_seeds(self._plan(listen=False).seed, self.n_runs)
         X = as_corpus(X, vocabulary, self.n_jobs)
@@ -129,7 +147,7 @@ class Learner(EditsTopics, LearnsStreams, BaseEstimator):  # type: ignore[misc] 
         try:
             for number, seed in enumerate(seeds, 1):
                 run = Run(number, len(seeds), seed)
-                self._fit(X, vocabulary, validation, validate_every, embeddings, run=run)
+                self._fit(X, vocabulary, validation, how, run=run)
                 words.append(compared_words(self))
                 done.append(self._state)
         finally:
@@ -144,13 +162,12 @@ class Learner(EditsTopics, LearnsStreams, BaseEstimator):  # type: ignore[misc] 
         X: Any,
         vocabulary: Vocabulary | None = None,
         validation: Any = None,
-        validate_every: int = 10,
-        embeddings: Any = None,
+        how: "Given" = Given(),  # immutable
         collection: Any = None,  # a `HeldCollection` or a cluster
         run: Run = Run(),  # noqa: B008  # immutable
     ) -> None:
         """Learn topics; sweep the collection, if given, of which X is a sample."""
-        whole("validate_every", validate_every)
+        whole("validate_every", how.validate_every)
         with self._all_or_nothing():
             plan = self._plan()
             matrix, words = self._counted(X, vocabulary)
@@ -172,7 +189,8 @@ class Learner(EditsTopics, LearnsStreams, BaseEstimator):  # type: ignore[misc] 
             plan = replace(plan, schedule=schedule, engine=engine, seed=seed)
             plan = self._with_seeds(plan, words, matrix)
             documents = engine.documents(matrix)
-            n_groups, space, starts = self._grouped(plan, documents, embeddings)
+            prevalence, priors = self._rows(X, plan, how, documents.n_docs)
+            n_groups, space, starts = self._grouped(plan, documents, how.embeddings)
             plan = replace(plan, space=space if starts else None)
             n_docs = (documents if collection is None else collection).n_docs
             self._state = state = self._begun(plan, documents, words)
@@ -185,13 +203,17 @@ class Learner(EditsTopics, LearnsStreams, BaseEstimator):  # type: ignore[misc] 
             n_passes=n_passes + n_sweeps,
             n_sweeps=n_sweeps,
             validation=None if held_out is None else lambda: held_out,
-            validate_every=validate_every,
+            validate_every=how.validate_every,
             sample=sample if held_out is None else None,
             run=run,
         )
         with plan.listeners(self):
-            self._go_through(plan, documents, collection, reporter)
-        if n_groups and space is not None and state.n_updates:
+            sweeps = self._go_through(plan, documents, collection, reporter, priors)
+        if prevalence is not None and priors is not None and sweeps is not None:
+            alphas = priors.alphas(sweeps.alpha)
+            shares = alphas / alphas.sum(axis=1, keepdims=True)
+            state.prevalence = replace(prevalence, shares=shares)
+        elif n_groups and space is not None and state.n_updates:
             state.groups = find_groups(self, documents, n_groups, space)
         if matrix.shape[1] > 1:  # words: there are pairs
             n_counted = max(LEAST_COUNTED, documents.n_docs * (n_passes + n_sweeps) // 4)
@@ -220,10 +242,36 @@ class Learner(EditsTopics, LearnsStreams, BaseEstimator):  # type: ignore[misc] 
         begin(plan, state, documents)
         return state
 
+    def _rows(
+        self, X: Any, plan: Plan, how: "Given", n_docs: int
+    ) -> tuple[Prevalence | None, RowPriors | None]:
+        """Return the rows of documents by their columns, if topics depend on columns."""
+        if how.prevalence is None:
+            if how.data is not None:
+                raise InputError("has no effect without prevalence; pass both.", "data")
+            return None, None
+        if not plan.schedule.n_sweeps:
+            raise InputError("needs sweeps; use the preset 'best', or n_sweeps.", "prevalence")
+        for name in ("seeds", "n_groups", "embeddings"):
+            if getattr(how if name == "embeddings" else self, name, None) not in (None, 0):
+                message = f"cannot be combined with {{{name}}}; remove one of them."
+                raise InputError(message, "prevalence", **{name: ...})
+        columns = Columns(how.data, X)
+        found, row = Prevalence.of(how.prevalence, columns, plan.n_topics, plan.seed)
+        if len(row) != n_docs:
+            raise InputError(f"has {len(row)} rows for {n_docs} documents.", "data")
+        ratios = np.ones((len(found.rows), plan.n_topics))
+        return found, RowPriors(row.astype(np.uint16), ratios, found.rows)
+
     def _go_through(
-        self, plan: Plan, documents: Documents, collection: Any, reporter: Reporter
-    ) -> None:
-        """Make the passes, then the closing sweeps."""
+        self,
+        plan: Plan,
+        documents: Documents,
+        collection: Any,
+        reporter: Reporter,
+        priors: RowPriors | None,
+    ) -> Sweeps | None:
+        """Make the passes, then the closing sweeps; return these if they were made."""
         state, schedule = self._state, plan.schedule
         for batch in plan.passes(documents):
             try:
@@ -235,23 +283,28 @@ class Learner(EditsTopics, LearnsStreams, BaseEstimator):  # type: ignore[misc] 
                     state.weights = self._begun(plan, documents, state.vocabulary).weights
                 raise
             if reporter.tell(done, batch.n_pass, batch.n_docs):
-                return
-        if schedule.n_sweeps and state.n_updates:
-            if collection is None:
-                tokens = plan.engine.tokens(documents, plan.n_topics)
-                collection = HeldCollection(plan.engine, tokens)
-            sweeps = Sweeps(plan, state, collection, plan.alpha).anneal(schedule.n_sweeps)
-            for n_pass, done in enumerate(sweeps, schedule.n_passes + 1):
-                state.n_updates += 1
-                state.n_docs_seen += collection.n_docs
-                if reporter.tell(done, n_pass, collection.n_docs):
-                    return
+                return None
+        if not schedule.n_sweeps or not state.n_updates:
+            return None
+        if collection is None:
+            rows = None if priors is None else priors.of_documents
+            tokens = plan.engine.tokens(documents, plan.n_topics, prior_rows=rows)
+            collection = HeldCollection(plan.engine, tokens)
+        sweeps = Sweeps(plan, state, collection, plan.alpha, priors=priors)
+        made = sweeps.anneal(schedule.n_sweeps)
+        for n_pass, done in enumerate(made, schedule.n_passes + 1):
+            state.n_updates += 1
+            state.n_docs_seen += collection.n_docs
+            if reporter.tell(done, n_pass, collection.n_docs):
+                break
+        return sweeps
 
     def fit_transform(self, X: Any, y: Any = None, **options: Any) -> Any:
         """Learn topics and return the mixtures of the same documents."""
         counted = as_corpus(X, options.get("vocabulary"), self.n_jobs)
         self.fit(counted, y, **options)
-        return with_names(self.transform(counted, embeddings=options.get("embeddings")), X)
+        given = {name: options.get(name) for name in ("embeddings", "data")}
+        return with_names(self.transform(counted, **given), X)
 
     @learns_alone
     def partial_fit(self, X: Any, y: Any = None) -> Self:

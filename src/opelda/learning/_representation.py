@@ -124,8 +124,8 @@ class ShowsTopics(  # type: ignore[call-arg]  # before scikit-learn's classes, w
         named = [labels.get(topic) or name for topic, name in enumerate(names)]
         return np.array(distinct(named), dtype=object)
 
-    def transform(self, X: Any, *, embeddings: Any = None) -> Any:
-        return with_names(super().transform(X, embeddings=embeddings), X)
+    def transform(self, X: Any, *, embeddings: Any = None, data: Any = None) -> Any:
+        return with_names(super().transform(X, embeddings=embeddings, data=data), X)
 
     transform.__doc__ = ReadsTopics.transform.__doc__
 

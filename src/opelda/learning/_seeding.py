@@ -13,13 +13,15 @@ from opelda.learning._seeds import Pull
 from opelda.learning._space import Space, clusters, embedded, rows_of, sums_by
 from opelda.learning._state import State
 
+Rows = dict[int, sparse.csr_array]  # the words of topics
 
-def begin(plan: Plan, state: State, documents: Documents) -> None:
-    """Start topics from documents if the schedule or seed words ask for it."""
-    rest = plan.schedule.init == "documents"
-    if rest or plan.seeds is not None:
-        pull = plan.pull(state)
-        seed_topics(state.weights, documents, state.seed, pull, rest=rest, space=plan.space)
+
+def begin(plan: Plan, state: State, documents: Documents, given: Rows | None = None) -> None:
+    """Start topics from documents if the schedule or seed words ask for it, or `given` words."""
+    rest = plan.schedule.init == "documents" and not given
+    if rest or plan.seeds is not None or given:
+        how: Any = {"rest": rest, "space": plan.space, "given": given}
+        seed_topics(state.weights, documents, state.seed, plan.pull(state), **how)
 
 
 def n_clustered(n_topics: int) -> int:
@@ -35,6 +37,7 @@ def seed_topics(
     *,
     rest: bool = True,
     space: Space | None = None,
+    given: Rows | None = None,
 ) -> None:
     """Add the words of documents to each topic of a random start, with the weight of the start.
 
@@ -42,9 +45,9 @@ def seed_topics(
     clusters of documents in a space, by default that of latent semantic analysis. More than 1,000
     topics keep the random start: clustering would take longer than learning.
     """
-    found: dict[int, sparse.csr_array] = {}
+    found = dict(given or {})
     if pull is not None:
-        found = _holding(pull, documents, documents.order(seed, 0))
+        found |= _holding(pull, documents, documents.order(seed, 0))
     others = [topic for topic in range(weights.n_topics) if topic not in found]
     if rest and others and weights.n_topics <= 1000:
         looked_at = documents.order(seed, 0, n_clustered(weights.n_topics))

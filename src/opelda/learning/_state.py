@@ -15,8 +15,10 @@ from opelda.corpus import Vocabulary
 from opelda.engines.seam import Weights
 from opelda.errors import InputError
 from opelda.inference._groups import Groups
+from opelda.learning._classes import CLASSES, Classes
 from opelda.learning._curve import CURVE, Curve
 from opelda.learning._part import COHERENCE, STABILITY, Part
+from opelda.learning._prevalence import PREVALENCE, Prevalence
 from opelda.learning.editing._edit import LABELS
 from opelda.learning.persistence._stored_groups import GROUPS
 from opelda.learning.streaming._watch import WATCH, Watch
@@ -111,6 +113,8 @@ class State:
     stability: Annotated[NDArray[np.float64] | None, STABILITY] = None
     curve: Annotated[Curve | None, CURVE] = None
     groups: Annotated[Groups | None, GROUPS] = None  # of documents, for the prior of mixtures
+    classes: Annotated[Classes | None, CLASSES] = None  # labels of documents
+    prevalence: Annotated[Prevalence | None, PREVALENCE] = None  # priors by columns
     labels: Annotated[dict[int, str], LABELS] = field(default_factory=dict)  # given by users
     # values computed from the weights, by name, with these weights and their version
     computed: dict[str, tuple[Weights, int, Any]] = field(

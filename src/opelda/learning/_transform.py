@@ -11,6 +11,7 @@ from sklearn.exceptions import NotFittedError
 from opelda._validation import choice, flag, whole
 from opelda._word_ranking import RANKS, Rank, best_words, heaviest, own_words, word_factors
 from opelda.corpus import Vocabulary
+from opelda.corpus._design import Columns
 from opelda.engines import seam
 from opelda.errors import InputError
 from opelda.inference import Inference, Method, Topics
@@ -121,7 +122,7 @@ class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which 
         """Words of mini-batches without a column, once per mini-batch."""
         return self.vocabulary_.n_dropped
 
-    def transform(self, X: Any, *, embeddings: Any = None) -> Any:
+    def transform(self, X: Any, *, embeddings: Any = None, data: Any = None) -> Any:
         """Infer the topic mixtures of documents, by `transform_method` and `max_loss`.
 
         A mixture depends only on the document, the topics and the seed.
@@ -132,6 +133,9 @@ class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which 
             As for `fit`. Texts need a model with a vocabulary; its tokenizer splits texts.
         embeddings : array (D, n), optional
             The documents' vectors, if `fit` got vectors; None: documents have groups by words.
+        data : mapping or data frame, optional
+            The columns of `prevalence`, if `fit` got it; None: those of the corpus, if it has them.
+            Documents without values have the prior alpha.
 
         Returns
         -------
@@ -140,22 +144,27 @@ class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which 
             ``set_output(transform="pandas")`` a frame: topic labels name its columns, and the
             corpus's names or the index of X its rows.
         """
-        documents, found, task = self._inferred(X, seam.MIXTURES, seam.FEW_TOPICS, embeddings)
+        documents, found, task = self._inferred(X, seam.MIXTURES, seam.FEW_TOPICS, embeddings, data)
         missed(found, task.accuracy)
         theta = found.as_csr() if self.sparse_output else found.theta
         dtype = np.float64 if documents.dtype == np.float64 else np.float32
         return seam.where_it_was(theta.astype(dtype, copy=False), X)
 
-    def infer(self, X: Any, *, embeddings: Any = None) -> Inference:
+    def infer(self, X: Any, *, embeddings: Any = None, data: Any = None) -> Inference:
         """Infer the mixtures of `transform`, with certificates as of `opelda.inference.infer`.
 
         For documents with a group, f has the group's prior.
         """
-        _, found, task = self._inferred(X, seam.EVERYTHING, seam.SPARSE, embeddings)
+        _, found, task = self._inferred(X, seam.EVERYTHING, seam.SPARSE, embeddings, data)
         return as_inference(found, task, self.sparse_output, X)
 
     def _inferred(
-        self, X: Any, wanted: seam.Wanted, of_few: seam.Wanted, embeddings: Any = None
+        self,
+        X: Any,
+        wanted: seam.Wanted,
+        of_few: seam.Wanted,
+        embeddings: Any = None,
+        data: Any = None,
     ) -> tuple[seam.Documents, seam.Solution, seam.Task]:
         """Infer; request `of_few` instead for mixtures that are sparse."""
         state = self._learned()
@@ -170,13 +179,33 @@ class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which 
             task = as_task(self._transform_method(), alpha, state.seed, self._accuracy())
             if few and task.method.knows_loss:
                 wanted = of_few
-            groups, member = state.groups, None
-            if groups is not None:
-                member = groups.members(documents.matrix, embeddings)
+            alphas, member = self._rows_of(X, data, documents.n_docs)
+            if state.groups is not None:
+                alphas = state.groups.alphas(alpha)
+                member = state.groups.members(documents.matrix, embeddings)
             elif embeddings is not None:
                 raise given_vectors()
-            found = infer_members(engine, state.weights, documents, task, wanted, groups, member)
+            found = infer_members(engine, state.weights, documents, task, wanted, alphas, member)
             return documents, found, task
+
+    def _rows_of(self, X: Any, data: Any, n_docs: int) -> tuple[Any, Any]:
+        """Return the priors of the rows of columns, and each document's row; None without."""
+        known = self._state.prevalence
+        if known is None:
+            if data is not None:
+                raise InputError(
+                    "has no effect, because the model was fitted without prevalence; remove it.",
+                    "data",
+                )
+            return None, None
+        columns = Columns(data, X)
+        if data is None and not set(known.design.columns) <= set(columns.names):
+            return None, None
+        member = known.members(columns)
+        if len(member) != n_docs:
+            raise InputError(f"has {len(member)} rows for {n_docs} documents.", "data")
+        alpha = as_prior(self.doc_topic_prior, self._state.weights.n_topics)
+        return known.alphas(alpha), member
 
     def _read(self, state: State, words: NDArray[np.int32] | None = None) -> NDArray[Any]:
         """Return the topics (K, V), or their columns of some words, between two updates."""
@@ -193,7 +222,13 @@ class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which 
         return self._state
 
     def score(
-        self, X: Any, y: Any = None, *, method: str | Method | None = None, n_splits: int = 5
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        method: str | Method | None = None,
+        n_splits: int = 5,
+        data: Any = None,
     ) -> float:
         """Return the mean log predictive probability of held-out tokens over documents.
 
@@ -206,16 +241,24 @@ class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which 
         method : str, Method or None
             The inference method, for comparing models; None: that of `transform`, and `max_loss`.
         n_splits : int
+        data : as for `transform`
         """
         self._check_topics(self._learned())
-        return self._score(self._checked(X), method=method, n_splits=n_splits)
+        matrix = self._checked(X)
+        rows = self._rows_of(X, data, matrix.shape[0])
+        return self._score(matrix, method=method, n_splits=n_splits, rows=rows)
 
     def perplexity(self, X: Any, y: Any = None, **options: Any) -> float:
         """Return exp(-score(X)), with the options of `score`."""
         return float(np.exp(-self.score(X, **options)))
 
     def _score(
-        self, matrix: sparse.csr_array, *, method: str | Method | None = None, n_splits: int
+        self,
+        matrix: sparse.csr_array,
+        *,
+        method: str | Method | None = None,
+        n_splits: int,
+        rows: tuple[Any, Any] = (None, None),
     ) -> float:
         state = self._state
         used = self._transform_method() if method is None else as_method(method)
@@ -233,6 +276,7 @@ class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which 
                 given=topics,
                 inference=(used, self._accuracy()),
                 groups=state.groups,
+                rows=None if rows[0] is None else rows,
             ),
             counted,
             doc_topic_prior=as_prior(self.doc_topic_prior, state.weights.n_topics),

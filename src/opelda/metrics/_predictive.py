@@ -119,6 +119,8 @@ def log_predictive_probability(
             "has no document with at least 2 tokens to split; pass longer documents.", "X"
         )
     matrix = matrix[long_enough]
+    if measured.rows is not None:
+        measured = replace(measured, rows=(measured.rows[0], measured.rows[1][long_enough]))
     rng = np.random.default_rng(seed(random_state))
     # Split lazily: inference takes seeds from the same generator between splits.
     splits = (split_tokens(matrix, held_out=share, random_state=rng) for _ in range(n_splits))
@@ -193,8 +195,12 @@ def _predicted(
         masses.append(np.zeros(len(usable)))
         task = as_task(how, alpha, seed(rng), accuracy)
         seen = resolved.documents(observed[usable])
-        member = None if groups is None else groups.members(seen.matrix)
-        found = infer_members(resolved, handle, seen, task, MIXTURES, groups, member)
+        alphas, member = None, None
+        if topics.rows is not None:
+            alphas, member = topics.rows[0], topics.rows[1][usable]
+        elif groups is not None:
+            alphas, member = groups.alphas(alpha), groups.members(seen.matrix)
+        found = infer_members(resolved, handle, seen, task, MIXTURES, alphas, member)
         missed(found, task.accuracy, f"of the observed parts of split {number}")
         hidden = resolved.documents(held[usable])
         scores[-1][usable] = resolved.predict(topics.weights, hidden, np.asarray(found.theta))

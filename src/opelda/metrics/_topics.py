@@ -32,6 +32,7 @@ class MeasuredTopics:
     given: Topics | None = None  # with its engines' handles
     inference: tuple[Method, Accuracy | None] | None = None  # of a learner's `transform`
     groups: Groups | None = None  # likewise
+    rows: Any = None  # the prior of each row of a learner's columns, and each document's row
 
     @classmethod
     def of(cls, topics: Any, name: str = "topics", X: Any = None) -> "MeasuredTopics":

@@ -8,17 +8,15 @@ from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
 from opelda._validation import number
-from opelda.corpus._kinds import is_missing
+from opelda.corpus._design import Columns, Design
 from opelda.errors import InputError
 from opelda.metrics._top_words import labels_of
 from opelda.metrics._topics import chosen_topics
-from opelda.report._document_blocks import column_of, labelled_blocks
-from opelda.report._times import TimeReader, group_bins
+from opelda.report._document_blocks import labelled_blocks
 from opelda.report._unmixing import INTERVALS_NOTE, Unmixing
 from opelda.report.rows import EffectRow, Table
 
 INTERCEPT = "intercept"
-MOST_LEVELS, FEWEST = 20, 10  # levels of a column, documents of a level
 
 
 def estimate_effect(
@@ -26,6 +24,7 @@ def estimate_effect(
     corpus: Any,
     columns: str | Iterable[str] | Mapping[str, Any],
     *,
+    data: Any = None,
     topics: Iterable[int] | None = None,
     categorical: Iterable[str] = (),
     level: float = 0.95,
@@ -42,9 +41,12 @@ def estimate_effect(
     model, corpus, topics, level
         As for `topics_over_time`.
     columns : str, iterable of str, mapping or data frame
-        Names of columns of the corpus's `metadata`, or values by name, one for each document.
-        Numbers are used unchanged, times in years. Other values are categorical: at most 20
+        A formula such as ``"party * s(year)"``, names of columns, or values by name, one for each
+        document. ``a * b`` includes the product of both, ``s(year, 5)`` is a cubic spline of five
+        terms. Numbers are used unchanged, times in years. Other values are categorical: at most 20
         levels of 10 documents or more, compared with the most frequent, and ``(other)``.
+    data : mapping or data frame, optional
+        The columns of a formula; None: the corpus's `metadata`.
     categorical : iterable of str
         Columns of numbers or times to use as categories.
 
@@ -61,7 +63,15 @@ def estimate_effect(
     level = number("level", level, 0.0, 0.9999, above=True)
     labels = labels_of(model)
     numbers = chosen_topics(topics, len(labels))
-    names, design, are_numbers = _design(corpus, columns, set(categorical))
+    if hasattr(columns, "keys") or hasattr(columns, "columns"):
+        data, columns = columns, [str(name) for name in getattr(columns, "columns", columns)]
+    values = Columns(data, corpus)
+    formula = Design.of(columns, values, categorical=set(categorical))
+    for name in sorted(set(categorical) - set(formula.columns)):
+        raise InputError(f"has {name!r}, which is not a column of the corpus.", "categorical")
+    names, design, are_numbers = formula.matrix(values)
+    names, design = [INTERCEPT, *names], np.column_stack((np.ones(len(design)), design))
+    are_numbers = np.concatenate(([False], are_numbers))
     unmixing, parts = Unmixing(model), []
     for X, part in labelled_blocks(model, corpus, design):
         shares, has_words = unmixing.shares(X)
@@ -117,67 +127,3 @@ def least_squares(names: list[str], A: NDArray[np.float64], Y: NDArray[np.float6
     residuals = (Y - A @ estimates) / (1.0 - leverage)[:, np.newaxis]
     errors = np.sqrt(pseudo**2 @ residuals**2)
     return Regression(estimates, np.maximum(errors, 1e-300), n_free)
-
-
-def _design(
-    corpus: Any, columns: Any, categorical: set[str]
-) -> tuple[list[str], NDArray[np.float64], NDArray[np.bool_]]:
-    """Return the terms, a row for each document, and which are of numbers; NaN is missing."""
-    given = [columns] if isinstance(columns, str) else columns
-    by_name = (
-        {str(name): given[name] for name in getattr(given, "columns", given)}
-        if hasattr(given, "keys") or hasattr(given, "columns")
-        else {name: column_of(corpus, name, "value") for name in given}
-    )
-    if not by_name:
-        raise InputError("is empty; pass at least one column.", "columns")
-    for name in sorted(categorical - by_name.keys()):
-        raise InputError(f"has {name!r}, which is not a column of the corpus.", "categorical")
-    names, are_numbers, parts = [INTERCEPT], [False], list[Any]()
-    for name, values in by_name.items():
-        plain = values.to_list() if hasattr(values, "to_list") else list(values)
-        numbers = None if name in categorical else _numbers(plain)
-        terms = _levels(name, plain) if numbers is None else {name: numbers}
-        names += terms.keys()
-        are_numbers += [numbers is not None] * len(terms)
-        parts += terms.values()
-    sizes = {len(part) for part in parts}
-    if len(sizes) != 1:
-        raise InputError("have different lengths; pass one value per document.", "columns")
-    return names, np.column_stack([np.ones(sizes.pop()), *parts]), np.array(are_numbers)
-
-
-def _numbers(values: list[Any]) -> list[float] | None:
-    """Return numbers, or times in years; None for other values."""
-    known = [None if is_missing(value) or value == "" else value for value in values]
-    try:
-        if any(isinstance(value, bool) for value in known):
-            return None
-        numbers = [np.nan if value is None else float(value) for value in known]
-        return None if np.isinf(numbers).any() else numbers
-    except (TypeError, ValueError):
-        pass
-    reader = TimeReader()
-    try:
-        moments = reader.read(known)
-    except InputError:
-        return None
-    reader.warn()
-    return [np.nan if moment is None else moment.toordinal() / 365.2425 for moment in moments]
-
-
-def _levels(name: str, values: list[Any]) -> dict[str, NDArray[np.float64]]:
-    """Return a term of zeros and ones for each level but the most frequent."""
-    levels, index, _ = group_bins(values, len(values))
-    sizes = np.bincount(index[index >= 0], minlength=len(levels))
-    n_kept = min(int((sizes >= FEWEST).sum()), MOST_LEVELS)  # the largest come first
-    if n_kept + (n_kept < len(levels)) < 2:
-        raise InputError(
-            f"The column {name!r} has fewer than two levels of {FEWEST} documents; remove the "
-            "column."
-        )
-    missing = np.where(index < 0, np.nan, 0.0)
-    terms = {f"{name}={levels[i]}": missing + (index == i) for i in range(1, n_kept)}
-    if n_kept < len(levels):
-        terms[f"{name}=(other)"] = missing + (index >= n_kept)
-    return terms

@@ -127,8 +127,8 @@ class CPUEngine(Engine):
 
         weights.blend(share, add)
 
-    def histogram(self, tokens: BlockTokens, share: float) -> SizeHistogram:
-        return tokens.histogram(share)
+    def histogram(self, tokens: BlockTokens, share: float, row: int | None = None) -> SizeHistogram:
+        return tokens.histogram(share, row)
 
     def infer(
         self,

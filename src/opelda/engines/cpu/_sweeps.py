@@ -16,7 +16,6 @@ from opelda.engines.seam import (
     Tokens,
     Weights,
     check_words,
-    looked_at,
     prior_sums,
     tokens_of,
 )
@@ -80,9 +79,9 @@ class BlockTokens(Tokens):
         """The topics of the tokens, document by document."""
         return self.z[self.order(1)]
 
-    def histogram(self, share: float) -> SizeHistogram:
+    def histogram(self, share: float, row: int | None = None) -> SizeHistogram:
         """Count documents by their tokens per topic; see `Engine.histogram`."""
-        docs = looked_at(self.keys, share)
+        docs = self.looked_at(share, row)
         topics, sizes = _native.slot_sizes(self.slots, self.layout["block_docs"], docs)
         return SizeHistogram.of(topics, sizes, self.lengths[docs])
 
@@ -100,18 +99,18 @@ def sweep(
     n_words, n_topics, layout = given.n_words, tokens.n_topics, tokens.layout
     check_words(tokens.rows.words, n_words)
     stride = tables.row_width(n_topics)
-    padded_alpha = tables.padded(alpha, stride)
+    alphas = np.stack([tables.padded(row, stride) for row in np.atleast_2d(alpha)])
     if isinstance(given, Weights):
         words, slots = np.unique(layout["run_words"], return_inverse=True)
         table = tables.topic_rows(given, words, n_threads=n_threads)
         layout = layout | {"run_words": slots.astype(np.int32)}
         inverse = np.zeros(stride, np.float32)  # no token is in the weights
-        topics = _dense(table.rows, padded_alpha)
+        topics = _dense(table.rows, alphas)
     else:
         assert prior is not None
         sums = given.sums + prior_sums(prior, n_words, n_topics)
         inverse = tables.padded(1.0 / sums, stride)
-        topics = _of_counts(given, prior, inverse, padded_alpha, n_threads)
+        topics = _of_counts(given, prior, inverse, alphas, n_threads)
     _native.sweep(
         **layout,
         z=tokens.z,
@@ -119,7 +118,8 @@ def sweep(
         keys=tokens.keys,
         n_topics=n_topics,
         **topics,
-        alpha=padded_alpha,
+        prior_rows=tokens.prior_rows,
+        alpha=alphas,
         inverse=inverse,
         seed=seed,
         fresh=isinstance(given, Weights),
@@ -144,17 +144,17 @@ def sweep(
     return TokenCounts(counted, tokens.shift)
 
 
-def _dense(rows: NDArray[np.float32], alpha: NDArray[np.float32]) -> dict[str, Any]:
+def _dense(rows: NDArray[np.float32], alphas: NDArray[np.float32]) -> dict[str, Any]:
     none: dict[str, Any] = dict.fromkeys(("row_starts", "row_topics", "row_values", "base"))
     # (by NumPy's own loop: it is the same for any number of BLAS's threads)
-    return none | {"dense": rows, "prior": np.einsum("jk,k->j", rows, alpha)}
+    return none | {"dense": rows, "prior": np.einsum("jk,rk->jr", rows, alphas)}
 
 
 def _of_counts(
     counts: TokenCounts,
     prior: Prior,
     inverse: NDArray[np.float32],
-    alpha: NDArray[np.float32],
+    alphas: NDArray[np.float32],
     n_threads: int,
 ) -> dict[str, Any]:
     """Return the topics that counts and a prior are: sparse rows, where the prior is one number."""
@@ -167,9 +167,9 @@ def _of_counts(
             dense, starts, topics, cells, factor=2.0**-counts.shift, n_threads=n_threads
         )
         dense *= inverse
-        return _dense(dense, alpha)
+        return _dense(dense, alphas)
     values = np.empty(len(topics), np.float32)
-    masses = np.empty(len(starts) - 1, np.float32)
+    masses = np.empty((len(starts) - 1, len(alphas)), np.float32)
     base = np.float32(prior) * inverse
     _native.count_rows(
         starts,
@@ -178,8 +178,8 @@ def _of_counts(
         shift=counts.shift,
         prior=prior,
         inverse=inverse,
-        alpha=alpha,
-        base_mass=float(base.astype(np.float64) @ alpha),
+        alpha=alphas,
+        base_masses=np.array([base.astype(np.float64) @ alpha for alpha in alphas]),
         values=values,
         masses=masses,
         n_threads=n_threads,

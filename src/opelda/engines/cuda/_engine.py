@@ -160,9 +160,9 @@ class CudaEngine(Engine):
             there = sweeps.CudaCounts.of(self.device, counts)
             weights.blend(share, add)
 
-    def histogram(self, tokens: Any, share: float) -> SizeHistogram:
+    def histogram(self, tokens: Any, share: float, row: int | None = None) -> SizeHistogram:
         with self.device.busy():
-            return tokens.histogram(share)  # type: ignore[no-any-return]
+            return tokens.histogram(share, row)  # type: ignore[no-any-return]
 
     def infer(
         self, topics: Any, documents: Documents, task: Task, wanted: Wanted = EVERYTHING

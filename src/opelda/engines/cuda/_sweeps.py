@@ -25,7 +25,6 @@ from opelda.engines.seam import (
     TokenCounts,
     Tokens,
     check_words,
-    looked_at,
     mix,
     numbered,
     prior_sums,
@@ -54,7 +53,7 @@ class CudaTokens(Tokens):
     n_held: int  # one more than the largest word
     classes: list[tuple[int, Any]]  # (limit of topics, documents), the longest document first
     there: dict[str, Any]  # `first` and `keys` on the GPU
-    looked_at: dict[float, Any] = field(default_factory=dict)
+    known: dict[tuple[float, int | None], Any] = field(default_factory=dict)  # of `histogram`
 
     @classmethod
     def made(
@@ -64,6 +63,7 @@ class CudaTokens(Tokens):
         keys: NDArray[np.uint64],
         shift: int | None,
         topics: NDArray[np.uint16] | None,
+        prior_rows: NDArray[np.uint16] | None,
     ) -> "CudaTokens":
         """Make tokens of documents on the GPU; see `Engine.tokens`."""
         device, rows = documents.device, documents.there
@@ -93,6 +93,7 @@ class CudaTokens(Tokens):
             keys=keys,
             first=host_first,
             shift=shift,
+            prior_rows=prior_rows,
             device=device,
             words=words,
             z=cp.zeros(n_tokens, np.uint16) if topics is None else device.array(topics),
@@ -103,7 +104,11 @@ class CudaTokens(Tokens):
             small=float(of_words.max()) * 2.0**shift < MOST_SMALL,
             n_held=len(of_words),
             classes=_classes(device, np.diff(host_first), n_topics),
-            there={"first": first, "keys": device.array(keys)},
+            there={
+                "first": first,
+                "keys": device.array(keys),
+                "prior_rows": device.array(prior_rows),
+            },
         )
         total = cp.rint(rows.counts.astype(np.float64) * 2.0**shift).astype(np.int64).sum()
         # (which `Tokens` would compute in host memory)
@@ -118,19 +123,19 @@ class CudaTokens(Tokens):
     def each(self, work: Callable[["CudaTokens"], None]) -> None:
         work(self)
 
-    def histogram(self, share: float) -> SizeHistogram:
+    def histogram(self, share: float, row: int | None = None) -> SizeHistogram:
         """Count documents by their tokens per topic; see `Engine.histogram`."""
         device, cp, most_sizes = self.device, self.device.cp, 1024  # others are listed
-        if share not in self.looked_at:
-            docs = looked_at(self.keys, share)
+        if (share, row) not in self.known:
+            docs = self.looked_at(share, row)
             n_tokens = np.diff(self.first)[docs]
             lengths = np.unique(self.lengths[docs], return_counts=True)
             some = device.array(docs, np.int32)
             # documents with sizes that may have to be listed
             odd = (n_tokens >= most_sizes) | ~device.host(self.plain[some]).astype(bool)
             most = min(int(n_tokens.max(initial=0)) + 1, most_sizes)
-            self.looked_at[share] = some, lengths, most, int(n_tokens[odd].sum())
-        docs, lengths, most, n_odd = self.looked_at[share]
+            self.known[share, row] = some, lengths, most, int(n_tokens[odd].sum())
+        docs, lengths, most, n_odd = self.known[share, row]
         n_topics, n_listed = self.n_topics, cp.zeros(1, np.int32)
         times = cp.zeros((n_topics, most), np.int32)
         listed = cp.empty(max(n_odd, 1), np.int32), cp.empty(max(n_odd, 1), np.float32)
@@ -186,24 +191,26 @@ class CudaTokenBlocks(Tokens):
         """Work on the tokens of each block, and take their topics back."""
 
         def do(block: tuple[int, int]) -> None:
-            here, keys = slice(*self.first[list(block)]), self.keys[slice(*block)]
-            there = self._made(self.rows.between(*block), keys, self.topics[here])
+            here, docs = slice(*self.first[list(block)]), slice(*block)
+            there = self._made(self.rows.between(*block), docs, self.topics[here])
             work(there)
             self.topics[here] = there.topics
 
         self.device.side_by_side(do, self.blocks)
 
-    def histogram(self, share: float) -> SizeHistogram:
+    def histogram(self, share: float, row: int | None = None) -> SizeHistogram:
         """Count documents by their tokens per topic; see `Engine.histogram`."""
-        docs = looked_at(self.keys, share)
+        docs = self.looked_at(share, row)
         mine = [self.topics[self.first[doc] : self.first[doc + 1]] for doc in docs]
         topics = np.concatenate((self.topics[:0], *mine))
-        return self._made(self.rows.take(docs), self.keys[docs], topics).histogram(1.0)
+        return self._made(self.rows.take(docs), docs, topics).histogram(1.0)
 
-    def _made(self, rows: Rows, keys: NDArray[np.uint64], topics: NDArray[np.uint16]) -> CudaTokens:
+    def _made(self, rows: Rows, docs: Any, topics: NDArray[np.uint16]) -> CudaTokens:
         parts, shape = (rows.counts, rows.words, rows.indptr), (rows.n_docs, self.n_words)
         documents = CudaDocuments(self.device, sparse.csr_array(parts, shape=shape))
-        return CudaTokens.made(documents, self.n_topics, keys, self.shift, topics)
+        priors = None if self.prior_rows is None else self.prior_rows[docs]
+        keys = self.keys[docs]
+        return CudaTokens.made(documents, self.n_topics, keys, self.shift, topics, priors)
 
 
 def _most_bytes(n_entries: Any, n_tokens: Any, n_docs: Any) -> Any:
@@ -217,6 +224,7 @@ def tokens_made(
     copies: NDArray[np.integer] | None = None,
     shift: int | None = None,
     topics: NDArray[np.uint16] | None = None,
+    prior_rows: NDArray[np.uint16] | None = None,
 ) -> CudaTokens | CudaTokenBlocks:
     """Make tokens of documents, on the GPU if they fit there; see `Engine.tokens`."""
     device, matrix = documents.device, documents.matrix
@@ -225,8 +233,8 @@ def tokens_made(
     # topics and their counts take the rest of the memory
     if has_room(device, n_bytes, most_free=0.6):
         keys = documents.keys if copies is None else numbered(documents.content_keys(), copies)
-        return CudaTokens.made(documents, n_topics, keys, shift, topics)
-    host = Tokens.of(documents, n_topics, copies, shift)
+        return CudaTokens.made(documents, n_topics, keys, shift, topics, prior_rows)
+    host = Tokens.of(documents, n_topics, copies, shift, prior_rows)
     of_words = np.bincount(host.rows.words, host.rows.counts, minlength=1)
     return CudaTokenBlocks(
         **vars(host),
@@ -310,6 +318,7 @@ def sweep(
 ) -> TokenCounts:
     """Draw every token's topic by weights, or by counts and a prior, and count the tokens."""
     device, n_topics, width = tokens.device, tokens.n_topics, width_of(tokens.n_topics)
+    alphas = np.stack([padded(row, width) for row in np.atleast_2d(alpha)])
     n_words, inverse = given.n_words, np.zeros(width, np.float32)  # no token is in the weights
     if tokens.n_held > n_words:
         check_words(tokens.rows.words, n_words)
@@ -335,7 +344,7 @@ def sweep(
 
     def draw(some: CudaTokens) -> None:
         if n_draws:
-            _draw(some, beta, padded(alpha, width), inverse, seed, fresh, n_draws)
+            _draw(some, beta, alphas, inverse, seed, fresh, n_draws)
         n_tokens = len(some.z)
         device.run(
             "counts", f"count_{drawn.kind}", n_tokens,
@@ -350,7 +359,7 @@ def sweep(
 def _draw(
     tokens: CudaTokens,
     beta: Any,
-    alpha: NDArray[np.float32],
+    alphas: NDArray[np.float32],
     inverse: NDArray[np.float32],
     seed: int,
     fresh: bool,
@@ -358,13 +367,15 @@ def _draw(
 ) -> None:
     device, cp = tokens.device, tokens.device.cp
     n_words, n_blocks = beta.shape[0], beta.shape[1] // LANES
-    weighed = device.array(alpha)
-    masses, prior = cp.empty((n_words, n_blocks), np.float32), cp.empty(n_words, np.float32)
-    device.run(
-        "counts", "masses", n_words,
-        beta, np.int32(n_words), np.int32(n_blocks), weighed, masses, prior,
-        threads=LANES,
-    )  # fmt: skip
+    weighed, n_priors = device.array(alphas), len(alphas)
+    masses = cp.empty((n_priors, n_words, n_blocks), np.float32)
+    prior = cp.empty((n_priors, n_words), np.float32)
+    for each in range(n_priors):
+        device.run(
+            "counts", "masses", n_words,
+            beta, np.int32(n_words), np.int32(n_blocks), weighed[each], masses[each], prior[each],
+            threads=LANES,
+        )  # fmt: skip
     mixed = mix(np.array([seed], np.uint64) + GOLDEN)[0]
     for limit, docs in tokens.classes:
         n_docs = len(docs)
@@ -372,7 +383,8 @@ def _draw(
             docs, np.int32(n_docs), tokens.there["first"], tokens.there["keys"], mixed,
             tokens.words, tokens.z, tokens.plain, tokens.sizes, tokens.weights,
             beta, masses, prior, weighed, device.array(inverse), np.int32(tokens.n_topics),
-            np.int32(n_blocks), np.int32(fresh), np.int32(n_draws),
+            np.int32(n_blocks), np.int32(fresh), np.int32(n_draws), tokens.there["prior_rows"],
+            np.int32(n_words),
         )  # fmt: skip
         blocks = -(-n_docs // WARPS)
         if limit in KERNELS:

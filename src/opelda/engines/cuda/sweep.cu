@@ -248,10 +248,17 @@ __device__ void sweep(Document<Groups>& doc, const Topics& t, int n_tokens, cons
         const int *words, unsigned short *topics, const unsigned char *plain, const float *sizes, \
         const float *weights, const float *beta, const float *masses, const float *prior,         \
         const float *alpha, const float *inverse, int n_topics, int n_blocks, int fresh,          \
-        int n_draws
+        int n_draws, const unsigned short *prior_rows, int n_words
 
 #define OPELDA_SWEEP                                                                        \
-    const Topics t = {beta, masses, prior, alpha, inverse, n_topics, n_blocks};             \
+    const size_t row = prior_rows ? prior_rows[d] : 0;                                      \
+    const Topics t = {beta,                                                                 \
+                      masses + row * size_t(n_words) * n_blocks,                            \
+                      prior + row * size_t(n_words),                                        \
+                      alpha + row * n_blocks * kLanes,                                      \
+                      inverse,                                                              \
+                      n_topics,                                                             \
+                      n_blocks};                                                            \
     const long long begin = first_token[d];                                                 \
     const int n_tokens = int(first_token[d + 1] - begin);                                   \
     const bool alike = plain[d];                                                            \
@@ -276,12 +283,14 @@ template <int Groups> __device__ __forceinline__ void sweep_few(OPELDA_ARGUMENTS
 
 extern "C" __global__ void __launch_bounds__(kWarps* kLanes) sweep_128(OPELDA_ARGUMENTS) {
     sweep_few<4>(docs, n_docs, first_token, keys, seed, words, topics, plain, sizes, weights, beta,
-                 masses, prior, alpha, inverse, n_topics, n_blocks, fresh, n_draws);
+                 masses, prior, alpha, inverse, n_topics, n_blocks, fresh, n_draws, prior_rows,
+                 n_words);
 }
 
 extern "C" __global__ void __launch_bounds__(kWarps* kLanes) sweep_512(OPELDA_ARGUMENTS) {
     sweep_few<16>(docs, n_docs, first_token, keys, seed, words, topics, plain, sizes, weights, beta,
-                  masses, prior, alpha, inverse, n_topics, n_blocks, fresh, n_draws);
+                  masses, prior, alpha, inverse, n_topics, n_blocks, fresh, n_draws, prior_rows,
+                  n_words);
 }
 
 // Documents with any number of topics; each warp has `room` slots in memory and processes documents

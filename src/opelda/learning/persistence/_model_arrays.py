@@ -41,7 +41,7 @@ SINCE |= dict.fromkeys(("n_sweeps", "seeds", "transform_method", "max_loss"))
 def check_own(model: Any, what: str) -> None:
     """Refuse a model of a user's class, whose code is in no file."""
     name = type(model).__name__
-    if learning.LEARNERS.get(name) is not type(model):
+    if learning.MODELS.get(name) is not type(model):
         raise InputError(
             f"{what} one of opelda's learners, got {name}; a subclass of your own cannot be loaded "
             "again without its code."
@@ -177,7 +177,7 @@ def _all_plain(values: Header) -> Header:
 def loaded(stored: StoredModel) -> Any:
     """Make the model of a file."""
     with blaming(stored.path):
-        cls = learning.LEARNERS.get(str(stored.header.get("class")))
+        cls = learning.MODELS.get(str(stored.header.get("class")))
         if cls is None:
             raise ValueError(
                 f"it names an unknown learner, {shortened(stored.header.get('class'))}"

@@ -14,12 +14,13 @@ from opelda.corpus import MiniBatch
 from opelda.corpus._column_names import usual_column
 from opelda.corpus._kinds import is_missing
 from opelda.corpus._matrix import row_sums, stacked
+from opelda.corpus._time_reader import TimeReader
 from opelda.engines.seam import GOLDEN, mix
 from opelda.errors import DataWarning, InputError, warn
 from opelda.report._document_blocks import DocumentBlock, called, mended
 from opelda.report._retrieval import TypicalDocuments
 from opelda.report._shares import corrected_shares
-from opelda.report._times import MOST_BINS, TimeReader, span, start_of
+from opelda.report._times import MOST_BINS, span, start_of
 from opelda.report._unmixing import Unmixing
 
 MOST_DOCUMENTS = 100_000  # listed in a page

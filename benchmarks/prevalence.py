@@ -1,0 +1,85 @@
+"""Seconds and predictions of topics that depend on columns, beside topics that do not.
+
+    python -m benchmarks.prevalence --data DIR [--documents 5000] [--topics 20] [--seeds 3]
+
+Documents are arXiv abstracts by category and date, and tweets of members of the US Congress by
+account and time. LPP is that of 2,000 other documents, with the prior of their columns and without:
+30% of their words are predicted from the others (VB). The clock runs while `fit` learns.
+"""
+
+import argparse
+import json
+import tarfile
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+import polars as pl
+
+from opelda import TopicModel
+from opelda.corpus import Corpus, read
+
+N_TESTED = 2_000
+
+
+def abstracts(data: Path) -> tuple[pl.DataFrame, str]:
+    table = pl.read_parquet(data / "arxiv" / "abstracts-250k.parquet")
+    text = pl.concat_str("title", "abstract", separator=" ").alias("text")
+    return table.select(text, "category", "date"), "category + s(date)"
+
+
+def tweets(data: Path) -> tuple[pl.DataFrame, str]:
+    rows = []
+    with tarfile.open(data / "congress_tweets_2017_07" / "congresstweets-2017-07.tar.xz") as days:
+        for day in days:
+            if day.isfile():
+                rows += json.load(days.extractfile(day))
+    table = pl.DataFrame(
+        {name: [row[name] for row in rows] for name in ("text", "screen_name", "time")}
+    )
+    return table, "screen_name + s(time)"
+
+
+def parts(table: pl.DataFrame, n_docs: int, seed: int) -> tuple[Corpus, Corpus]:
+    """Return documents to learn from and to test on, at random."""
+    rows = np.random.default_rng(seed).permutation(len(table))[: n_docs + N_TESTED]
+    table = table[rows]
+    X = read(table["text"].to_list(), min_df=3, max_df=0.5).X
+    columns = table.drop("text")
+    return Corpus(X[:n_docs], metadata=columns[:n_docs]), Corpus(
+        X[n_docs:], metadata=columns[n_docs:]
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--documents", type=int, default=5_000)
+    parser.add_argument("--topics", type=int, default=20)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--threads", type=int, default=2)
+    options = parser.parse_args()
+    print(
+        "| documents | prevalence | seconds | LPP with columns | without |\n|---|---|---|---|---|"
+    )
+    for source in (abstracts, tweets):
+        table, formula = source(options.data)
+        for given in (None, formula):
+            found = []
+            for seed in range(options.seeds):
+                train, test = parts(table, options.documents, seed)
+                model = TopicModel(options.topics, random_state=seed, n_jobs=options.threads)
+                begun = perf_counter()
+                model.fit(train, prevalence=given)
+                took = perf_counter() - begun
+                scores = [model.score(X, method="vb") for X in (test, test.X)]
+                found.append((took, *scores))
+            seconds, own, common = np.mean(found, axis=0)
+            print(
+                f"| {source.__name__} | {given} | {seconds:.2f} | {own:.3f} | {common:.3f} |",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()

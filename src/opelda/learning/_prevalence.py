@@ -1,0 +1,184 @@
+"""Priors of mixtures that depend on columns of the documents, or on their labels.
+
+Documents with equal columns are a row, and share a prior. Sweeps learn ratios between rows by
+Dirichlet-multinomial regression (Mimno & McCallum 2008): alpha_rk = alpha_k exp(x_r . w_k).
+"""
+
+import json
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.special import gammaln, psi
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from opelda.corpus._design import Columns, Design, Factor
+from opelda.engines.seam import SizeHistogram
+from opelda.learning._part import Arrays, Header, Part, check_arrays
+
+MOST_ROWS = 100  # more rows are clustered
+MOST_RATIO = 10.0  # logarithm of a ratio of priors
+
+Array = NDArray[np.float64]
+OPTIONS: Any = {"maxiter": 5}  # the next sweeps continue
+
+
+@dataclass
+class RowPriors:
+    """The prior of each row of documents, relative to a common alpha, while sweeps learn it."""
+
+    of_documents: NDArray[np.uint16]
+    ratios: Array  # (rows, K)
+    x: Array | None = None  # (rows, P): ratios are exp(x @ w); None: ratios are given
+    w: Array | None = None  # (P, K), standard normal a priori
+
+    def alphas(self, alpha: Array) -> Array:
+        """Return the prior of each row."""
+        return alpha * self.ratios
+
+    def adapt(self, seen: list[SizeHistogram], alpha: Array) -> None:
+        """Find likelier ratios by the documents' tokens per topic, a histogram per row."""
+        if self.x is None:
+            return
+        x, n_topics = self.x, len(alpha)
+        start = np.zeros((x.shape[1], n_topics)) if self.w is None else self.w
+        cell = np.concatenate([r * n_topics + each.topics for r, each in enumerate(seen)])
+        sizes, times = (
+            np.concatenate([getattr(each, name) for each in seen]) for name in ("sizes", "times")
+        )
+        row = np.repeat(np.arange(len(seen)), [len(each.lengths) for each in seen])
+        lengths, n_alike = (
+            np.concatenate([getattr(each, name) for each in seen])
+            for name in ("lengths", "n_alike")
+        )
+
+        def loss(flat: Array) -> tuple[float, Array]:
+            w = flat.reshape(start.shape)
+            priors = alpha * _ratios(x, w)
+            total, own = priors.sum(axis=1)[row], priors.ravel()[cell]
+            found = (n_alike * (gammaln(total) - gammaln(total + lengths))).sum()
+            found += (times * (gammaln(own + sizes) - gammaln(own))).sum()
+            of_rows = np.bincount(row, n_alike * (psi(total) - psi(total + lengths)), len(x))
+            slope = np.bincount(cell, times * (psi(own + sizes) - psi(own)), priors.size)
+            slope = priors * (slope.reshape(priors.shape) + of_rows[:, np.newaxis])
+            return 0.5 * float((w**2).sum()) - float(found), (w - x.T @ slope).ravel()
+
+        with threadpool_limits(1):  # faster for few numbers, and the same on every machine
+            found = minimize(loss, start.ravel(), jac=True, method="L-BFGS-B", options=OPTIONS)
+        self.w = found.x.reshape(start.shape)
+        self.ratios = _ratios(x, self.w)
+
+
+def _ratios(x: Array, w: Array) -> Array:
+    ratios: Array = np.exp(np.clip(x @ w, -MOST_RATIO, MOST_RATIO))
+    return ratios
+
+
+@dataclass(frozen=True)
+class Prevalence:
+    """The mean mixture of documents by their columns: rows of a design, and their mixtures."""
+
+    design: Design
+    means: Array  # (P,), of the terms
+    scales: Array
+    rows: Array  # (rows, P), standardised
+    shares: Array  # (rows, K)
+
+    @classmethod
+    def of(
+        cls, given: Any, columns: Columns, n_topics: int, seed: int
+    ) -> tuple["Prevalence", NDArray[np.int64]]:
+        """Return rows without mixtures, and the row of each document."""
+        design = Design.of(given, columns, most_levels=MOST_ROWS - 1)
+        _, x, _ = design.matrix(columns)
+        known = np.asarray(~np.isnan(x).any(axis=1))
+        means, scales = x[known].mean(axis=0), x[known].std(axis=0)
+        x = np.where(known[:, np.newaxis], (x - means) / np.maximum(scales, 1e-9), 0.0)
+        rows, row = np.unique(x, axis=0, return_inverse=True)
+        row = row.ravel()
+        if len(rows) > MOST_ROWS:
+            from scipy.cluster.vq import kmeans2  # slow imports
+            from sklearn.cluster import kmeans_plusplus
+
+            # (that of SciPy takes 2 s for 5,000 rows)
+            with threadpool_limits(1):  # more threads add in another order
+                start, _ = kmeans_plusplus(rows, MOST_ROWS, random_state=seed, n_local_trials=1)
+            rows, _ = kmeans2(rows, start, minit="matrix")
+            row = _nearest(x, rows)
+        made = cls(design, means, np.maximum(scales, 1e-9), rows, np.ones((len(rows), n_topics)))
+        return made, row
+
+    def members(self, columns: Columns) -> NDArray[np.int64]:
+        """Return the row of each document; -1 for a missing value."""
+        _, x, _ = self.design.matrix(columns)
+        missing = np.isnan(x).any(axis=1)
+        found = _nearest(np.nan_to_num((x - self.means) / self.scales), self.rows)
+        return np.where(missing, -1, found)
+
+    def alphas(self, alpha: Array) -> Array:
+        """Return the prior of each row, with the sum of alpha."""
+        return np.asarray(alpha.sum() * self.shares)
+
+
+def _nearest(x: Array, rows: Array) -> NDArray[np.int64]:
+    squares = (rows**2).sum(axis=1)
+    parts = [
+        (squares - 2.0 * x[first : first + 4096] @ rows.T).argmin(axis=1)
+        for first in range(0, len(x), 4096)
+    ]
+    return np.concatenate([np.zeros(0, np.int64), *parts])
+
+
+def _to_arrays(given: Prevalence) -> tuple[Arrays, Header]:
+    names = ("means", "scales", "rows", "shares")
+    said: Header = json.loads(json.dumps(asdict(given.design)))  # lists for tuples
+    return {name: getattr(given, name) for name in names}, said
+
+
+def _from_arrays(arrays: Arrays, said: Header, shape: tuple[int, int]) -> Prevalence:
+    wanted: Any = {
+        "means": (np.float64, (None,)),
+        "rows": (np.float64, (None, len(arrays.get("means", ())))),
+        "scales": (np.float64, (len(arrays.get("means", ())),)),
+        "shares": (np.float64, (len(arrays.get("rows", ())), shape[1])),
+    }
+    check_arrays(arrays, wanted, "prevalence")
+    shares = arrays["shares"]
+    if not len(shares) or not ((shares >= 0.0) & (shares <= 1.0)).all():
+        raise ValueError("its prevalence has shares out of range")
+    if not (arrays["scales"] > 0.0).all():
+        raise ValueError("its prevalence has scales out of range")
+    return Prevalence(_design(said, len(arrays["means"])), **arrays)
+
+
+def _design(said: Header, n_terms: int) -> Design:
+    """Return a design, checked: it has terms for the arrays."""
+    try:
+        factors = tuple(
+            Factor(
+                str(each["column"]),
+                tuple(map(str, each["levels"])),
+                each["has_other"] is True,
+                tuple(map(float, each["knots"])),
+            )
+            for each in said["factors"]
+        )
+        products = tuple(tuple(map(int, each)) for each in said["products"])
+        design = Design(factors, products)
+        n_found = design.n_terms
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        raise ValueError(f"its prevalence has a damaged formula ({error})") from None
+    if n_found != n_terms:
+        raise ValueError("its prevalence has a formula of another size")
+    return design
+
+
+PREVALENCE = Part(
+    _to_arrays,
+    _from_arrays,
+    edited=lambda given, edit: replace(given, shares=edit.added(given.shares)),
+    reused=lambda *_: None,
+    replaced=lambda *_: None,
+)
