@@ -152,6 +152,15 @@ class Embeddings:
             )
 
 
+def with_columns(reading: dict[str, Any], formula: str | None) -> dict[str, Any]:
+    """Return reading parameters with the columns of a formula."""
+    if formula is None:
+        return reading
+    from opelda.corpus._design import names_in
+
+    return {"metadata": [*reading.get("metadata", ()), *names_in(formula)]}
+
+
 def source_of(sources: list[str]) -> Any:
     """Return the source for `opelda.corpus.read`."""
     if len(sources) > 1 and "-" in sources:

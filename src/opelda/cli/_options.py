@@ -93,6 +93,11 @@ EMBEDDINGS = option(
 )
 
 
+PREVALENCE = option(
+    "--prevalence FORMULA", 'Columns that topics depend on, as "party + s(year)".', panel=LEARNING
+)
+
+
 class Inference(Accuracy):
     """How documents' mixtures are inferred."""
 
@@ -138,7 +143,8 @@ class Columns(Group, panel=COMMON):
     )
     by: str | None = option("--by COLUMN", "Key or column of document groups.")
     effect: list[str] | None = option(
-        "--effect COLUMN", "Column to regress topic shares on (repeatable)."
+        "--effect FORMULA",
+        'Columns to regress topic shares on, as party or "party * s(year)" (repeatable).',
     )
 
     def check(self) -> None:
@@ -153,7 +159,10 @@ class Columns(Group, panel=COMMON):
 
     def names(self) -> list[str]:
         """Return the columns that are named."""
-        return [name for name in (self.time, self.by, *(self.effect or ())) if name is not None]
+        from opelda.corpus._design import names_in  # and SciPy
+
+        named = [name for name in (self.time, self.by) if name is not None]
+        return named + names_in(*(self.effect or ()))
 
 
 class StreamText(Group, panel=WORDS):

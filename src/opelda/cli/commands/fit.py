@@ -39,6 +39,7 @@ def fit(
         autocompletion=options.complete_model,
     ),
     embeddings: str | None = options.EMBEDDINGS,
+    prevalence: str | None = options.PREVALENCE,
     learning: options.CollectionLearning,
     reading: options.NamelessReading,
     text: options.Text,
@@ -56,8 +57,8 @@ def fit(
             inputs.new_learner(learning, n_components), reading.n_jobs, engine
         )
     else:
-        if n_components is not None or embeddings is not None:
-            which = "-k" if n_components is not None else "--embeddings"
+        new = {"-k": n_components, "--embeddings": embeddings, "--prevalence": prevalence}
+        for which in (name for name, value in new.items() if value is not None):
             raise InputError(f"{which} has no effect with --continue; remove one of the options.")
         options.refuse(text, "the model's tokenizer is fixed")
         model = inputs.changed(inputs.load_model(resume, reading.n_jobs, engine), learning)
@@ -65,8 +66,9 @@ def fit(
     try:
         if resume is None:
             given = inputs.Embeddings(embeddings)
+            kept = inputs.with_columns(given.reading, prevalence)
             with noted():
-                documents = inputs.read_corpus(corpus, reading, text, **given.reading)
+                documents = inputs.read_corpus(corpus, reading, text, **kept)
             vectors = given.of(documents)
             if reading.limit is None:
                 given.end()
@@ -94,7 +96,7 @@ def fit(
         if documents.vocabulary is not None:
             known = documents.vocabulary
             name_markup(known, known.document_frequency, len(documents))
-        learn = partial(model.fit, documents, embeddings=vectors)
+        learn = partial(model.fit, documents, embeddings=vectors, prevalence=prevalence)
     else:
         n_passes, n_sweeps = learning.n_passes or 1, 0
         note(f"continuing {resume} with {count(len(documents), 'document')}.")

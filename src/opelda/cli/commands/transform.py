@@ -76,7 +76,9 @@ def transform(
     learned = load_model(model, reading.n_jobs, engine, inference)
     learned.set_params(sparse_output=False)  # files are written block by block
     given = Embeddings(embeddings)
-    kept = {"metadata": ["*"]} if kind in SPREADSHEETS else given.reading
+    prevalence = learned._state.prevalence
+    columns = set() if prevalence is None else set(prevalence.design.columns)
+    kept = {"metadata": ["*"]} if kind in SPREADSHEETS or columns else given.reading
     blocks, beside = Blocks(columns_of(learned), corpus, reading, **kept), SourceColumns(kind)
     if min_weight is None and (sparse or for_people):
         # with exact methods most topics have no share at all
@@ -84,12 +86,14 @@ def transform(
         min_weight = 0.0 if is_exact else 0.01
     best = (labels_of(learned), top or 3) if for_people else None
     with_loss = not for_people if certificate is None else certificate
-    n_docs, n_missed, n_unknown, n_tokens = 0, 0, 0.0, 0.0
+    n_docs, n_missed, n_unknown, n_tokens, missing = 0, 0, 0.0, 0.0, set[str]()
     try:
         topics = topic_table(learned) if kind == "xlsx" else None
         with writer(output, kind, min_weight, best, semicolons, topics) as write:
             for block in blocks:
-                found = learned.infer(block.X, embeddings=given.of(block))
+                missing |= columns.difference(getattr(block.metadata, "columns", ()))
+                data = block.metadata if columns and not missing else None
+                found = learned.infer(block.X, embeddings=given.of(block), data=data)
                 facts = facts_of(block, n_docs, found)
                 shown = facts if with_loss else facts.drop("loss")
                 if kind in SPREADSHEETS:
@@ -105,6 +109,9 @@ def transform(
         what = "" if output == "-" else f"; {output} was not written"
         raise StoppedError(f"stopped after {count(n_docs, 'document')}{what}.") from None
     tell_missed(n_missed)
+    if missing:
+        names = ", ".join(map(repr, sorted(missing)))
+        note(f"the documents lack {names}; their prior does not depend on columns.")
     if output != "-":
         known = n_tokens / max(n_tokens + n_unknown, 1.0)
         what = f"the model knows {known:.1%} of their tokens"

@@ -1,0 +1,79 @@
+"""`--prevalence` of `opelda fit`, and its columns in `opelda transform` and `--effect`."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+import opelda
+from opelda import TopicModel
+from opelda.corpus import read
+from tests.cases import cases
+
+FORMULA = "party + s(year, 3)"
+
+
+@pytest.fixture
+def folder(tmp_path, texts):
+    """Texts with columns in two formats, and without."""
+    table = pl.DataFrame(
+        {
+            "text": texts,
+            "party": [("left", "right")[i % 3 == 0] for i in range(len(texts))],
+            "year": [2000 + i % 7 for i in range(len(texts))],
+        }
+    )
+    table.write_csv(tmp_path / "t.csv")
+    table.write_ndjson(tmp_path / "t.jsonl")
+    table.select("text", "year").write_csv(tmp_path / "less.csv")
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.jsonl"])
+def test_columns_are_used_as_in_python(cli, folder, name):
+    X = read(folder / name, text_column="text", metadata=["party", "year"])
+    model = TopicModel(3, random_state=0, n_sweeps=9).fit(X, prevalence=FORMULA)
+    given = ("-t", "text", "-k", 3, "--sweeps", 9, "-o", "m", "--quiet")
+    done = cli("fit", name, *given, "--prevalence", FORMULA)
+    assert (done.code, done.err) == (0, "")
+    loaded = opelda.load(folder / "m")
+    assert np.array_equal(loaded.components_, model.components_)
+    for corpus, wanted in ((name, model.transform(X)), ("less.csv", model.transform(X.X))):
+        done = cli("transform", "m", corpus, "-t", "text", "--dense", "-o", "theta.jsonl")
+        assert done.code == 0, done.err
+        lines = (folder / "theta.jsonl").read_text().splitlines()
+        np.testing.assert_allclose([json.loads(x)["theta"] for x in lines], wanted, atol=1e-5)
+        lacks = "the documents lack 'party'; their prior does not depend on columns."
+        assert (lacks in done.err) == (corpus == "less.csv")
+    assert not np.array_equal(model.transform(X), model.transform(X.X))
+
+
+def test_effects_take_formulas(cli, folder):
+    assert cli("fit", "t.csv", "-t", "text", "-k", 3, "--sweeps", 2, "-o", "m").code == 0
+    how = ("topics", "m", "t.csv", "-t", "text", "--json")
+    done = cli(*how, "--effect", "party * year")
+    assert done.code == 0, done.err
+    terms = {row["term"] for row in json.loads(done.out)["effects"]}
+    assert terms == {"intercept", "party=right", "year", "party=right:year"}
+    both = cli(*how, "--effect", "party + year")
+    assert both.out == cli(*how, "--effect", "party", "--effect", "year").out
+
+
+@cases(
+    ("args", "said"),
+    [
+        (("--prevalence", "place"), "has no column 'place'; available: 'text', 'party', 'year'"),
+        (("--prevalence", "party +"), "The formula 'party +' is invalid; write columns joined by"),
+        (("--prevalence", "s(party)"), "s(party) needs a column of numbers or times"),
+        (("--prevalence", "party", "--groups", 5), "cannot be combined with --groups"),
+        (("--prevalence", "party", "--preset", "fast"), "--prevalence needs sweeps"),
+        (("--prevalence", "party", "--continue", "m"), "--prevalence has no effect with"),
+    ],
+)
+def test_mistakes_have_one_sentence(cli, folder, args, said):
+    done = cli("fit", "t.csv", "-t", "text", *args, "-o", "new")
+    assert done.code == 2
+    assert said in " ".join(done.err.split())
+    assert "Traceback" not in done.err
+    assert not (folder / "new").exists()
