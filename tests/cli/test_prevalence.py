@@ -44,7 +44,7 @@ def test_columns_are_used_as_in_python(cli, folder, name):
         assert done.code == 0, done.err
         lines = (folder / "theta.jsonl").read_text().splitlines()
         np.testing.assert_allclose([json.loads(x)["theta"] for x in lines], wanted, atol=1e-5)
-        lacks = "the documents lack 'party'; their prior does not depend on columns."
+        lacks = "the documents lack 'party'; their topics do not depend on columns."
         assert (lacks in done.err) == (corpus == "less.csv")
     assert not np.array_equal(model.transform(X), model.transform(X.X))
 
@@ -77,3 +77,20 @@ def test_mistakes_have_one_sentence(cli, folder, args, said):
     assert said in " ".join(done.err.split())
     assert "Traceback" not in done.err
     assert not (folder / "new").exists()
+
+
+def test_command_line_learns_and_shows_words_of_groups(cli, tmp_path):
+    sides = {"r": "tax bill saves jobs and growth", "d": "tax bill hurts families and schools"}
+    lines = ["text,party"] + [f"{sides[side]},{side}" for side in "rd" * 30]
+    (tmp_path / "t.csv").write_text("\n".join(lines))
+    done = cli("fit", "t.csv", "-k", 1, "--content", "party", "-o", "m.opelda")
+    assert done.code == 0, done.err
+    shown = cli("topics", "m.opelda", "--content").out
+    (first,) = (line for line in shown.splitlines() if " r " in line)
+    assert {"saves", "jobs", "growth"} <= {*first.replace(",", " ").split()}
+    assert "families" not in first.split(" r ")[1]
+    done = cli("transform", "m.opelda", "t.csv", "-o", "o.csv")
+    assert (done.code, "lack" in done.err) == (0, False)
+    (tmp_path / "new.txt").write_text("tax bill\n")
+    done = cli("transform", "m.opelda", "new.txt", "-o", "o.csv")
+    assert "the documents lack 'party'" in done.err

@@ -152,13 +152,16 @@ class Embeddings:
             )
 
 
-def with_columns(reading: dict[str, Any], formula: str | None) -> dict[str, Any]:
-    """Return reading parameters with the columns of a formula."""
-    if formula is None:
+def with_columns(
+    reading: dict[str, Any], formula: str | None, content: str | None
+) -> dict[str, Any]:
+    """Return reading parameters with the columns of a formula, and another column."""
+    if formula is None and content is None:
         return reading
     from opelda.corpus._design import names_in
 
-    return {"metadata": [*reading.get("metadata", ()), *names_in(formula)]}
+    names = [*names_in(*filter(None, [formula])), *filter(None, [content])]
+    return {"metadata": [*reading.get("metadata", ()), *names]}
 
 
 def source_of(sources: list[str]) -> Any:

@@ -98,6 +98,11 @@ PREVALENCE = option(
 )
 
 
+CONTENT = option(
+    "--content COLUMN", "Column of groups that word topics in their own way.", panel=LEARNING
+)
+
+
 class Inference(Accuracy):
     """How documents' mixtures are inferred."""
 

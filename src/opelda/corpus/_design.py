@@ -89,12 +89,15 @@ class Factor:
         basis[np.isnan(x)] = np.nan
         return {f"s({self.column}){i}": column for i, column in enumerate(basis.T, 1)}
 
-    def _of_levels(self, values: list[Any]) -> dict[str, Array]:
+    def members(self, values: list[Any]) -> NDArray[np.int64]:
+        """Return the number of each value's level; of others the next, or -1 without others."""
         number = {level: i for i, level in enumerate(self.levels)}
         other = len(self.levels) if self.has_other else -1
-        index = np.array(
-            [-1 if is_missing(v) or v == "" else number.get(str(v), other) for v in values]
-        )
+        found = [-1 if is_missing(v) or v == "" else number.get(str(v), other) for v in values]
+        return np.array(found, np.int64)
+
+    def _of_levels(self, values: list[Any]) -> dict[str, Array]:
+        index = self.members(values)
         missing = np.where(index < 0, np.nan, 0.0)
         names = [*self.levels[1:], *(["(other)"] if self.has_other else [])]
         return {f"{self.column}={name}": missing + (index == i) for i, name in enumerate(names, 1)}

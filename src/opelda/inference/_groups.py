@@ -4,6 +4,7 @@ A short document has few words, its group has many. The prior of a document in g
 alpha + added_g, where added_g is the mean mixture of the group times a strength.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,6 +14,7 @@ from scipy import sparse
 
 from opelda.engines.seam import Documents, Engine, Solution, Task, Wanted, interleaved
 from opelda.errors import InputError
+from opelda.inference._checked_topics import Topics
 
 
 @dataclass(frozen=True)
@@ -109,18 +111,26 @@ def infer_members(
     wanted: Wanted,
     alphas: NDArray[np.float64] | None,
     member: NDArray[np.int64] | None,
+    tables: Sequence[Topics] | None = None,
 ) -> Solution:
-    """Infer mixtures with the prior of each document's group, a row of `alphas`."""
+    """Infer mixtures with the prior of each document's group, a row of `alphas`.
+
+    `tables` are the topics of each group, if groups have their own.
+    """
     if alphas is None or member is None or not (member >= 0).any():
         return engine.infer(topics, documents, task, wanted)
     order = np.argsort(member, kind="stable")
     numbers, first = np.unique(member[order], return_index=True)
-    own = [task.alpha if g < 0 else alphas[g] for g in numbers.tolist()]
-    tasks = [replace(task, alpha=alpha) for alpha in own]
-    if len(tasks) == 1:
-        return engine.infer(topics, documents, tasks[0], wanted)
+    own = [
+        (tables[g].on(engine) if tables else topics, replace(task, alpha=alphas[g]))
+        if g >= 0
+        else (topics, task)
+        for g in numbers.tolist()
+    ]
+    if len(own) == 1:
+        return engine.infer(own[0][0], documents, own[0][1], wanted)
     parts = [
-        engine.infer(topics, engine.documents(documents.matrix[rows]), each, wanted)
-        for rows, each in zip(np.split(order, first[1:]), tasks, strict=True)
+        engine.infer(table, engine.documents(documents.matrix[rows]), each, wanted)
+        for rows, (table, each) in zip(np.split(order, first[1:]), own, strict=True)
     ]
     return interleaved(parts, order)

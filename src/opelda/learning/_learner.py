@@ -22,7 +22,9 @@ from opelda.engines import A_PASS
 from opelda.engines.seam import Documents, enlarged
 from opelda.errors import InputError
 from opelda.inference._groups import as_vectors
+from opelda.inference._infer import as_method, as_prior, as_task
 from opelda.learning._closing_sweeps import HeldCollection, Sweeps
+from opelda.learning._content import content_groups, find_content
 from opelda.learning._curve import Sample, drawn
 from opelda.learning._grouping import are_short, find_groups, number_of_groups
 from opelda.learning._input_counts import as_corpus, counts_of, vocabulary_for
@@ -86,6 +88,7 @@ class Given:
     validate_every: int = 10
     embeddings: Any = None
     prevalence: Any = None  # a formula or names of columns
+    content: Any = None  # the name of a column
     data: Any = None  # these columns
 
 
@@ -103,6 +106,7 @@ class Learner(EditsTopics, LearnsStreams, BaseEstimator):  # type: ignore[misc] 
         validate_every: int = 10,
         embeddings: Any = None,
         prevalence: Any = None,
+        content: str | None = None,
         data: Any = None,
     ) -> Self:
         """Learn topics from a collection; discard topics of earlier calls.
@@ -125,10 +129,12 @@ class Learner(EditsTopics, LearnsStreams, BaseEstimator):  # type: ignore[misc] 
         prevalence : str or iterable of str, optional
             Columns that topics depend on, by a formula such as ``"party + s(year)"``, or by names
             (docs/covariates.md).
+        content : str, optional
+            A column of at most 12 groups, such as newspapers, that word topics in their own way.
         data : mapping or data frame, optional
             These columns; None: those of the corpus.
         """
-        how = Given(validate_every, embeddings, prevalence, data)
+        how = Given(validate_every, embeddings, prevalence, content, data)
         if self.n_runs == 1:
             self._fit(X, vocabulary, validation, how)
         else:
@@ -190,6 +196,12 @@ class Learner(EditsTopics, LearnsStreams, BaseEstimator):  # type: ignore[misc] 
             plan = self._with_seeds(plan, words, matrix)
             documents = engine.documents(matrix)
             prevalence, priors = self._rows(X, plan, how, documents.n_docs)
+            worded: Any = None
+            if how.content is not None:
+                if getattr(self, "n_groups", None) or how.embeddings is not None:
+                    raise InputError("cannot be combined with n_groups and embeddings.", "content")
+                columns = Columns(how.data, X)
+                worded = content_groups(how.content, columns, documents.n_docs)
             n_groups, space, starts = self._grouped(plan, documents, how.embeddings)
             plan = replace(plan, space=space if starts else None)
             n_docs = (documents if collection is None else collection).n_docs
@@ -213,8 +225,12 @@ class Learner(EditsTopics, LearnsStreams, BaseEstimator):  # type: ignore[misc] 
             alphas = priors.alphas(sweeps.alpha)
             shares = alphas / alphas.sum(axis=1, keepdims=True)
             state.prevalence = replace(prevalence, shares=shares)
-        elif n_groups and space is not None and state.n_updates:
+        elif n_groups and space is not None and state.n_updates and worded is None:
             state.groups = find_groups(self, documents, n_groups, space)
+        if worded is not None and state.n_updates:
+            alpha = as_prior(self.doc_topic_prior, plan.n_topics)
+            task = as_task(as_method("em"), alpha, state.seed, None)
+            state.content = find_content(engine, self.components_, documents.matrix, task, *worded)
         if matrix.shape[1] > 1:  # words: there are pairs
             n_counted = max(LEAST_COUNTED, documents.n_docs * (n_passes + n_sweeps) // 4)
             counted = matrix if documents.n_docs <= n_counted else drawn(documents, n_counted)
@@ -247,8 +263,8 @@ class Learner(EditsTopics, LearnsStreams, BaseEstimator):  # type: ignore[misc] 
     ) -> tuple[Prevalence | None, RowPriors | None]:
         """Return the rows of documents by their columns, if topics depend on columns."""
         if how.prevalence is None:
-            if how.data is not None:
-                raise InputError("has no effect without prevalence; pass both.", "data")
+            if how.data is not None and how.content is None:
+                raise InputError("has no effect without prevalence or content.", "data")
             return None, None
         if not plan.schedule.n_sweeps:
             raise InputError("needs sweeps; use the preset 'best', or n_sweeps.", "prevalence")

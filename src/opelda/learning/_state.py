@@ -16,6 +16,7 @@ from opelda.engines.seam import Weights
 from opelda.errors import InputError
 from opelda.inference._groups import Groups
 from opelda.learning._classes import CLASSES, Classes
+from opelda.learning._content import CONTENT, Content
 from opelda.learning._curve import CURVE, Curve
 from opelda.learning._part import COHERENCE, STABILITY, Part
 from opelda.learning._prevalence import PREVALENCE, Prevalence
@@ -115,6 +116,7 @@ class State:
     groups: Annotated[Groups | None, GROUPS] = None  # of documents, for the prior of mixtures
     classes: Annotated[Classes | None, CLASSES] = None  # labels of documents
     prevalence: Annotated[Prevalence | None, PREVALENCE] = None  # priors by columns
+    content: Annotated[Content | None, CONTENT] = None  # words by a column
     labels: Annotated[dict[int, str], LABELS] = field(default_factory=dict)  # given by users
     # values computed from the weights, by name, with these weights and their version
     computed: dict[str, tuple[Weights, int, Any]] = field(
@@ -122,6 +124,12 @@ class State:
     )
     # held for writing during an update only: callbacks may query the model
     lock: ReadWriteLock = field(default_factory=ReadWriteLock, repr=False, compare=False)
+
+    @property
+    def columns(self) -> set[str]:
+        """The names of the columns that priors or words depend on."""
+        found = set() if self.prevalence is None else {*self.prevalence.design.columns}
+        return found if self.content is None else found | {self.content.factor.column}
 
     def changed(self, how: str, *args: Any) -> dict[str, Any]:
         """Return the new parts after "edited", "learned", "reused" or "replaced"."""

@@ -134,8 +134,8 @@ class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which 
         embeddings : array (D, n), optional
             The documents' vectors, if `fit` got vectors; None: documents have groups by words.
         data : mapping or data frame, optional
-            The columns of `prevalence`, if `fit` got it; None: those of the corpus, if it has them.
-            Documents without values have the prior alpha.
+            The columns of `prevalence` and `content`, if `fit` got them; None: those of the corpus,
+            if it has them. Documents without values have the prior and the topics of all.
 
         Returns
         -------
@@ -179,33 +179,54 @@ class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which 
             task = as_task(self._transform_method(), alpha, state.seed, self._accuracy())
             if few and task.method.knows_loss:
                 wanted = of_few
-            alphas, member = self._rows_of(X, data, documents.n_docs)
+            alphas, member, tables = self._rows_of(X, data, documents.n_docs)
             if state.groups is not None:
                 alphas = state.groups.alphas(alpha)
                 member = state.groups.members(documents.matrix, embeddings)
             elif embeddings is not None:
                 raise given_vectors()
-            found = infer_members(engine, state.weights, documents, task, wanted, alphas, member)
+            found = infer_members(
+                engine, state.weights, documents, task, wanted, alphas, member, tables
+            )
             return documents, found, task
 
-    def _rows_of(self, X: Any, data: Any, n_docs: int) -> tuple[Any, Any]:
-        """Return the priors of the rows of columns, and each document's row; None without."""
-        known = self._state.prevalence
-        if known is None:
-            if data is not None:
-                raise InputError(
-                    "has no effect, because the model was fitted without prevalence; remove it.",
-                    "data",
-                )
-            return None, None
-        columns = Columns(data, X)
-        if data is None and not set(known.design.columns) <= set(columns.names):
-            return None, None
-        member = known.members(columns)
-        if len(member) != n_docs:
-            raise InputError(f"has {len(member)} rows for {n_docs} documents.", "data")
-        alpha = as_prior(self.doc_topic_prior, self._state.weights.n_topics)
-        return known.alphas(alpha), member
+    def _rows_of(self, X: Any, data: Any, n_docs: int) -> tuple[Any, Any, Any]:
+        """Return the rows of columns: their priors, each document's row, and their topics.
+
+        None without columns.
+        """
+        state, columns = self._state, Columns(data, X)
+        prevalence, content = state.prevalence, state.content
+        if prevalence is None and content is None and data is not None:
+            raise InputError(
+                "has no effect, because the model was fitted without prevalence and content; "
+                "remove it.",
+                "data",
+            )
+        given = {*columns.names}
+        if data is None:
+            if prevalence is not None and not given.issuperset(prevalence.design.columns):
+                prevalence = None
+            if content is not None and content.factor.column not in given:
+                content = None
+        if prevalence is None and content is None:
+            return None, None, None
+        alpha = as_prior(self.doc_topic_prior, state.weights.n_topics)
+        alphas, row = alpha[np.newaxis], np.zeros(n_docs, np.int64)
+        if prevalence is not None:
+            alphas, row = np.vstack((prevalence.alphas(alpha), alpha)), prevalence.members(columns)
+        group = row * 0 if content is None else content.members(columns)
+        for found in (row, group):
+            if len(found) != n_docs:
+                raise InputError(f"has {len(found)} rows for {n_docs} documents.", "data")
+        # (-1 is the prior, and the topics, of all documents)
+        pairs, member = np.unique(np.stack((row, group)), axis=1, return_inverse=True)
+        tables = None
+        if content is not None:
+            common = self.components_
+            everyone = Topics(common)
+            tables = [everyone if g < 0 else content.topics(g, common) for g in pairs[1].tolist()]
+        return alphas[pairs[0]], member.ravel(), tables
 
     def _read(self, state: State, words: NDArray[np.int32] | None = None) -> NDArray[Any]:
         """Return the topics (K, V), or their columns of some words, between two updates."""
@@ -258,11 +279,11 @@ class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which 
         *,
         method: str | Method | None = None,
         n_splits: int,
-        rows: tuple[Any, Any] = (None, None),
+        rows: tuple[Any, Any, Any] = (None, None, None),
     ) -> float:
         state = self._state
         used = self._transform_method() if method is None else as_method(method)
-        if used.needs_every_word or state.groups or matrix.nnz >= matrix.shape[1]:
+        if used.needs_every_word or state.groups or rows[2] or matrix.nnz >= matrix.shape[1]:
             topics, counted = Topics(self._read(state)), matrix
         else:  # read only the columns of the documents' words
             words, slots = np.unique(matrix.indices, return_inverse=True)

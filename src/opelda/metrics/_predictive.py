@@ -120,7 +120,8 @@ def log_predictive_probability(
         )
     matrix = matrix[long_enough]
     if measured.rows is not None:
-        measured = replace(measured, rows=(measured.rows[0], measured.rows[1][long_enough]))
+        alphas, member, tables = measured.rows
+        measured = replace(measured, rows=(alphas, member[long_enough], tables))
     rng = np.random.default_rng(seed(random_state))
     # Split lazily: inference takes seeds from the same generator between splits.
     splits = (split_tokens(matrix, held_out=share, random_state=rng) for _ in range(n_splits))
@@ -195,15 +196,22 @@ def _predicted(
         masses.append(np.zeros(len(usable)))
         task = as_task(how, alpha, seed(rng), accuracy)
         seen = resolved.documents(observed[usable])
-        alphas, member = None, None
+        alphas, member, tables = None, None, None
         if topics.rows is not None:
-            alphas, member = topics.rows[0], topics.rows[1][usable]
+            alphas, member, tables = topics.rows
+            member = member[usable]
         elif groups is not None:
             alphas, member = groups.alphas(alpha), groups.members(seen.matrix)
-        found = infer_members(resolved, handle, seen, task, MIXTURES, alphas, member)
+        found = infer_members(resolved, handle, seen, task, MIXTURES, alphas, member, tables)
         missed(found, task.accuracy, f"of the observed parts of split {number}")
         hidden = resolved.documents(held[usable])
-        scores[-1][usable] = resolved.predict(topics.weights, hidden, np.asarray(found.theta))
+        theta = np.asarray(found.theta)
+        score = resolved.predict(topics.weights, hidden, theta)
+        for row, table in enumerate(tables or ()):
+            of = member == row
+            own = resolved.documents(hidden.matrix[of])
+            score[of] = resolved.predict(table.components, own, theta[of])
+        scores[-1][usable] = score
         masses[-1][usable] = hidden.matrix.sum(axis=1)
     if not scores:
         raise InputError("has no pair of observed and held-out counts.", "splits")

@@ -32,7 +32,8 @@ class MeasuredTopics:
     given: Topics | None = None  # with its engines' handles
     inference: tuple[Method, Accuracy | None] | None = None  # of a learner's `transform`
     groups: Groups | None = None  # likewise
-    rows: Any = None  # the prior of each row of a learner's columns, and each document's row
+    # of a learner's columns: each row's prior, each document's row, and each row's topics
+    rows: tuple[Any, Any, Any] | None = None
 
     @classmethod
     def of(cls, topics: Any, name: str = "topics", X: Any = None) -> "MeasuredTopics":

@@ -11,7 +11,7 @@ from opelda.report._effects import estimate_effect
 from opelda.report._retrieval import nearest, search, top_documents
 from opelda.report._shares import topics_by, topics_over_time
 from opelda.report._topic_map import map_positions
-from opelda.report._topic_table import label_topics, to_pyldavis, topic_table
+from opelda.report._topic_table import label_topics, to_pyldavis, topic_table, words_by_group
 from opelda.report._topic_tree import similar_topics, topic_tree
 from opelda.report.page._write import write_report
 
@@ -28,5 +28,6 @@ __all__ = [
     "topic_tree",
     "topics_by",
     "topics_over_time",
+    "words_by_group",
     "write_report",
 ]

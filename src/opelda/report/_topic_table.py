@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from opelda._word_ranking import LAMBDA, Rank, distinct
+from opelda._validation import whole
+from opelda._word_ranking import LAMBDA, Rank, distinct, heaviest
 from opelda.errors import InputError
 from opelda.learning._learner import Learner
 from opelda.metrics import _top_words
@@ -13,7 +14,7 @@ from opelda.metrics._top_words import rank_words, topic_weights
 from opelda.metrics._topics import GivenTopics, MeasuredTopics, chosen_topics
 from opelda.report._document_blocks import called, document_blocks, mixtures
 from opelda.report._retrieval import top_documents
-from opelda.report.rows import DocumentRow, Table, TopicMove, TopicRow
+from opelda.report.rows import DocumentRow, GroupWordsRow, Table, TopicMove, TopicRow
 
 N_WORDS = 15  # in a request for a label
 
@@ -226,6 +227,48 @@ def to_pyldavis(model: Any, corpus: Any) -> dict[str, Any]:
         "sort_topics": False,
         "start_index": 0,
     }
+
+
+def words_by_group(
+    model: Any, n_words: int = 5, *, only: Iterable[int] | None = None
+) -> Table[GroupWordsRow]:
+    """Return the words that distinguish groups within topics, of a model fitted with `content`.
+
+    Words are ranked by p log(p / p_common), their part of the divergence from the common topic.
+
+    Parameters
+    ----------
+    model : learner
+    n_words : int
+        Words per topic and group; fewer if fewer deviate.
+    only : iterable of int, optional
+        The numbers of the topics, in the order wanted; None is all.
+
+    Examples
+    --------
+    >>> from opelda import TopicModel
+    >>> texts = ["the tax bill saves jobs"] * 20 + ["the tax bill hurts families"] * 20
+    >>> model = TopicModel(1, random_state=0)
+    >>> model = model.fit(texts, content="party", data={"party": ["r"] * 20 + ["d"] * 20})
+    >>> [(row.group, sorted(row.words)) for row in words_by_group(model)]
+    [('d', ['families', 'hurts']), ('r', ['jobs', 'saves'])]
+    """
+    content = model._learned().content
+    if content is None:
+        raise InputError("has no words by group; fit it with content.", "model")
+    common, names, labels = model.components_, model._words(), _top_words.labels_of(model)
+    n_words, rows = whole("n_words", n_words), []
+    own = [content.topics(group, common).components for group in range(len(content.groups))]
+    for topic in chosen_topics(only, len(common), "only"):
+        for group, table in zip(content.groups, own, strict=True):
+            ratios = table[topic].astype(np.float64) / common[topic]
+            score = table[topic] * np.log(ratios)
+            best = [j for j in heaviest(score[np.newaxis], min(n_words, len(score)))[0]]
+            # (a topic whose other words are rarer has all words a little more often)
+            best = [j for j in best if ratios[j] > 1.1]
+            words, times = tuple(str(names[j]) for j in best), tuple(map(float, ratios[best]))
+            rows.append(GroupWordsRow(topic, labels[topic], group, words, times))
+    return Table(GroupWordsRow, rows)
 
 
 def topic_moves(model: Any, since: float) -> tuple[int, list[TopicMove]]:

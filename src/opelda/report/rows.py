@@ -86,6 +86,20 @@ class ShareRow:
 
 
 @dataclass(frozen=True)
+class GroupWordsRow:
+    """The words that a group uses more than others in a topic, of a model fitted with `content`.
+
+    `ratios` are the words' probabilities in the group, divided by those in the common topic.
+    """
+
+    topic: int
+    label: str
+    group: str
+    words: tuple[str, ...]
+    ratios: tuple[float, ...]
+
+
+@dataclass(frozen=True)
 class EffectRow:
     """Effect of a term on a topic's share with all other terms fixed.
 

@@ -40,6 +40,7 @@ def fit(
     ),
     embeddings: str | None = options.EMBEDDINGS,
     prevalence: str | None = options.PREVALENCE,
+    content: str | None = options.CONTENT,
     learning: options.CollectionLearning,
     reading: options.NamelessReading,
     text: options.Text,
@@ -57,7 +58,8 @@ def fit(
             inputs.new_learner(learning, n_components), reading.n_jobs, engine
         )
     else:
-        new = {"-k": n_components, "--embeddings": embeddings, "--prevalence": prevalence}
+        new = {"-k": n_components, "--embeddings": embeddings}
+        new |= {"--prevalence": prevalence, "--content": content}
         for which in (name for name, value in new.items() if value is not None):
             raise InputError(f"{which} has no effect with --continue; remove one of the options.")
         options.refuse(text, "the model's tokenizer is fixed")
@@ -66,7 +68,7 @@ def fit(
     try:
         if resume is None:
             given = inputs.Embeddings(embeddings)
-            kept = inputs.with_columns(given.reading, prevalence)
+            kept = inputs.with_columns(given.reading, prevalence, content)
             with noted():
                 documents = inputs.read_corpus(corpus, reading, text, **kept)
             vectors = given.of(documents)
@@ -96,7 +98,9 @@ def fit(
         if documents.vocabulary is not None:
             known = documents.vocabulary
             name_markup(known, known.document_frequency, len(documents))
-        learn = partial(model.fit, documents, embeddings=vectors, prevalence=prevalence)
+        learn = partial(
+            model.fit, documents, embeddings=vectors, prevalence=prevalence, content=content
+        )
     else:
         n_passes, n_sweeps = learning.n_passes or 1, 0
         note(f"continuing {resume} with {count(len(documents), 'document')}.")

@@ -46,6 +46,9 @@ def topics(
     sort: str = option("--sort weight|number", "Order of topics.", "weight", panel=options.RESULTS),
     docs: int | None = option("--docs N", "Show N typical documents per topic.", min=1),
     columns: options.Columns,
+    by_group: bool = option(
+        "--content", "Show the words of each group, of a model fitted with --content.", False
+    ),
     tree: bool = option("--tree", "Show a tree of similar topics.", False),
     since: str | None = option(
         "--since TIME|N", "Show changes of a stream's topics in the last 1h or N documents."
@@ -117,6 +120,21 @@ def topics(
         path = check_output(output, corpus or (), files, suffixes=TABLES)
     if label:
         _save_labels(model, _labels_from(label))
+    if by_group:
+        if corpus or rank != RANKS[0] or label or label_with:
+            raise InputError(
+                "--content shows the model's words; combine it with --words and --only."
+            )
+        from opelda.report import words_by_group
+
+        words = words_by_group(load_model(model, reading.n_jobs), n_words, only=only or None)
+        if path is not None:
+            _write(words, path, semicolons)
+        elif as_json:
+            terminal.print_json({"words": [asdict(row) for row in words]})
+        else:
+            _print_group_words(words)
+        return
     how: dict[str, Any] = {"by": rank, "only": only or None}
     if lambda_ is not None:
         how["lambda_"] = lambda_
@@ -271,6 +289,15 @@ def _print_effects(rows: Sequence[Any]) -> None:
         points = [f"{100 * part:+.3g}%" for part in (row.estimate, row.low, row.high)]
         cells.append((str(row.topic), row.term, *points, f"{row.p:.2g}", row.label))
     terminal.print_table(names, cells, right=("topic", "effect", "from", "to", "p"))
+
+
+def _print_group_words(rows: Sequence[Any]) -> None:
+    """Write words and their ratios as a table."""
+    cells = []
+    for row in rows:
+        words = (f"{word} {x:.3g}x" for word, x in zip(row.words, row.ratios, strict=True))
+        cells.append((str(row.topic), row.label, row.group, ", ".join(words)))
+    terminal.print_table(("topic", "label", "group", "words"), cells, right=("topic",))
 
 
 def _show_changes(given: str, since: str, n_words: int, *, as_json: bool) -> None:

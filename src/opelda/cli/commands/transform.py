@@ -76,8 +76,7 @@ def transform(
     learned = load_model(model, reading.n_jobs, engine, inference)
     learned.set_params(sparse_output=False)  # files are written block by block
     given = Embeddings(embeddings)
-    prevalence = learned._state.prevalence
-    columns = set() if prevalence is None else set(prevalence.design.columns)
+    columns = learned._state.columns
     kept = {"metadata": ["*"]} if kind in SPREADSHEETS or columns else given.reading
     blocks, beside = Blocks(columns_of(learned), corpus, reading, **kept), SourceColumns(kind)
     if min_weight is None and (sparse or for_people):
@@ -111,7 +110,7 @@ def transform(
     tell_missed(n_missed)
     if missing:
         names = ", ".join(map(repr, sorted(missing)))
-        note(f"the documents lack {names}; their prior does not depend on columns.")
+        note(f"the documents lack {names}; their topics do not depend on columns.")
     if output != "-":
         known = n_tokens / max(n_tokens + n_unknown, 1.0)
         what = f"the model knows {known:.1%} of their tokens"
