@@ -125,6 +125,7 @@ PUBLIC = {
         "topic_tree",
         "topics_by",
         "topics_over_time",
+        "words_by_group",
         "write_report",
     ],
     "opelda.report.plots": [
@@ -134,6 +135,7 @@ PUBLIC = {
         "plot_learning",
         "plot_map",
         "plot_over_time",
+        "plot_predicted",
         "plot_topics",
         "plot_tree",
     ],

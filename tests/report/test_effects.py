@@ -14,7 +14,7 @@ from opelda.errors import InputError
 from opelda.inference import Topics, infer
 from opelda.report import estimate_effect
 from opelda.report._effects import least_squares
-from opelda.report.plots import plot_effect
+from opelda.report.plots import plot_effect, plot_predicted
 from tests.cases import cases
 
 K, V = 3, 24
@@ -42,18 +42,97 @@ def term(rows, topic, name):
     return next(row for row in rows if (row.topic, row.term) == (topic, name))
 
 
-@given(st.integers(0, 9999), st.integers(8, 25), st.integers(1, 3))
-def test_standard_errors_match_the_jackknife(seed, n_docs, n_terms):
+@given(st.integers(0, 9999), st.integers(10, 25), st.integers(1, 3), st.booleans())
+def test_standard_errors_match_the_jackknife(seed, n_docs, n_terms, clustered):
     chance = np.random.default_rng(seed)
     A = np.column_stack([np.ones(n_docs), chance.normal(size=(n_docs, n_terms))])
     Y = chance.normal(size=(n_docs, 2)) * chance.random((n_docs, 1))
-    found = least_squares(["x"] * (n_terms + 1), A, Y)
+    cluster = chance.permutation(np.arange(n_docs) % 7) if clustered else np.arange(n_docs)
+    wanted = chance.normal(size=(4, n_terms + 1))
+    given = cluster if clustered else None
     best = np.linalg.lstsq(A, Y)[0]
-    without = [
-        np.linalg.lstsq(np.delete(A, i, 0), np.delete(Y, i, 0))[0] - best for i in range(n_docs)
-    ]
-    assert np.allclose(found.estimates, best)
-    assert np.allclose(found.errors, np.sqrt((np.array(without) ** 2).sum(axis=0)))
+    for rows in (None, wanted):
+        found = least_squares(["x"] * (n_terms + 1), A, Y, rows, given)
+        combine = np.eye(n_terms + 1) if rows is None else rows
+        without = [
+            combine @ (np.linalg.lstsq(A[cluster != i], Y[cluster != i])[0] - best)
+            for i in np.unique(cluster)
+        ]
+        assert np.allclose(found.estimates, combine @ best)
+        assert np.allclose(found.errors, np.sqrt((np.array(without) ** 2).sum(axis=0)))
+        assert found.n_free == (6 if clustered else n_docs - n_terms - 1)
+
+
+def test_predicted_shares_are_means_with_a_column_set():
+    n = 200
+    chance = np.random.default_rng(1)
+    party = chance.choice(["left", "right", None], n, p=[0.5, 0.4, 0.1])
+    year = chance.integers(1990, 2020, n)
+    theta = np.full((n, K), 0.2)
+    theta[:, 0] += 0.1 * (party == "right") + 0.01 * (year - 1990) * (party == "left")
+    theta[:, 2] = 1 - theta[:, :2].sum(axis=1)
+    table, formula = {"p": party, "y": [str(y) for y in year]}, "p * y"
+    known = party != None  # noqa: E711  # elementwise
+    rows = estimate_effect(MODEL, expected(theta), formula, data=table, at="p", topics=[0])
+    mean = 0.2 + 0.01 * (year[known].mean() - 1990)
+    assert {row.term: round(row.estimate, 3) for row in rows} == {
+        "p=left": round(mean, 3), "p=right": 0.3,
+    }  # fmt: skip
+    rows = estimate_effect(MODEL, expected(theta), formula, data=table, at="y", topics=[0])
+    assert [row.term for row in rows][::24] == [f"y={year[known].min()}", f"y={year[known].max()}"]
+    is_left = (party[known] == "left").mean()
+    for row in rows:
+        moved = is_left * (0.2 + 0.01 * (float(row.term[2:]) - 1990)) + (1 - is_left) * 0.3
+        assert row.estimate == pytest.approx(moved, abs=1e-3)
+        assert row.low <= row.estimate <= row.high
+
+
+def test_predicted_shares_are_drawn():
+    chance = np.random.default_rng(3)
+    columns = {"p": chance.choice(["left", "right"], 90), "y": chance.integers(1990, 2020, 90)}
+    X = expected(chance.dirichlet(np.ones(K), 90))
+    rows = estimate_effect(MODEL, X, columns, at="y")
+    axis = plot_predicted(rows, n_topics=2)
+    found = {line.get_label().split()[0]: line for line in axis.lines}
+    assert len(found) == 2
+    for topic, line in found.items():
+        own = [row for row in rows if row.topic == int(topic)]
+        assert line.get_ydata().tolist() == [row.estimate for row in own]
+        assert line.get_xdata().tolist() == [float(row.term[2:]) for row in own]
+    axes = plot_predicted(estimate_effect(MODEL, X, columns, at="p"))
+    assert len(axes) == K
+    assert {label.get_text() for label in axes[0].get_yticklabels()} == {"left", "right"}
+    with pytest.raises(InputError, match="estimate_effect"):
+        plot_predicted(estimate_effect(MODEL, X, columns))
+
+
+@cases(
+    ("how", "message"),
+    [
+        ({"at": "b"}, "at is 'b', which is not a column of the formula"),
+        ({"clusters": ["x"] * 30}, "has 30 values for 40 documents"),
+        ({"clusters": ["x"] * 40}, "known from one cluster only"),
+        ({"clusters": "author"}, "Missing column 'author'"),
+    ],
+)
+def test_predictions_and_clusters_are_checked(how, message):
+    columns = {"a": np.arange(40)}
+    with pytest.raises(InputError, match=message):
+        estimate_effect(MODEL, np.ones((40, V)), columns, **how)
+
+
+def test_intervals_of_clusters_cover_an_effect_between_clusters():
+    """Authors differ from each other: 30 authors of 10 documents, half of them in each group."""
+    chance, covered = np.random.default_rng(2), {False: 0, True: 0}
+    author = np.repeat(np.arange(30), 10)
+    for _ in range(60):
+        group = chance.permutation(np.arange(30) % 2)[author]
+        own = chance.dirichlet(np.full(K, 5.0), 30)[author]
+        for clustered in covered:
+            given = author if clustered else None
+            rows = estimate_effect(MODEL, expected(own), {"g": group}, clusters=given)
+            covered[clustered] += sum(row.low <= 0 <= row.high for row in rows if row.term == "g")
+    assert covered[True] > 0.85 * 60 * K > 0.7 * 60 * K > covered[False]
 
 
 def test_effects_of_every_kind_of_column():

@@ -27,11 +27,13 @@ def estimate_effect(
     data: Any = None,
     topics: Iterable[int] | None = None,
     categorical: Iterable[str] = (),
+    clusters: str | Iterable[Any] | None = None,
+    at: str | None = None,
     level: float = 0.95,
 ) -> Table[EffectRow]:
     """Regress the topics' shares of documents on columns.
 
-    Ordinary least squares of unbiased shares, with heteroskedasticity-robust standard errors (HC3;
+    Ordinary least squares of unbiased shares, with robust standard errors (HC3, or of clusters;
     docs/covariates.md). Intervals are too narrow if the topics were learned from the same
     documents, and for groups of 10 documents or fewer. Documents with a missing value or without a
     known word are excluded.
@@ -49,6 +51,11 @@ def estimate_effect(
         The columns of a formula; None: the corpus's `metadata`.
     categorical : iterable of str
         Columns of numbers or times to use as categories.
+    clusters : str or sequence, optional
+        A column, or a value per document, such as its author: documents of a cluster may be alike.
+    at : str, optional
+        A column of the formula. The rows are then predicted shares, averaged over the documents,
+        with this column set to each level, or to 25 values from the least to the largest.
 
     Examples
     --------
@@ -76,12 +83,21 @@ def estimate_effect(
     for X, part in labelled_blocks(model, corpus, design):
         shares, has_words = unmixing.shares(X)
         known = has_words & ~np.isnan(part).any(axis=1)
-        parts.append((shares[known], part[known]))
-    shares, design = (np.concatenate(some) for some in zip(*parts, strict=True))
-    n_docs = len(design)
+        parts.append((shares[known], part[known], known))
+    shares, design, known = (np.concatenate(some) for some in zip(*parts, strict=True))
+    n_docs, wanted, cluster = len(design), None, None
+    if clusters is not None:
+        given = values[clusters] if isinstance(clusters, str) else list(clusters)
+        if len(given) != len(known):
+            raise InputError(f"has {len(given)} values for {len(known)} documents.", "clusters")
+        cluster = np.unique([str(value) for value in given], return_inverse=True)[1][known]
     # so that the intercept is the share at the means
-    design[:, are_numbers] -= design[:, are_numbers].sum(axis=0) / max(n_docs, 1)
-    found = least_squares(names, design, shares)
+    means = np.where(are_numbers, design.sum(axis=0) / max(n_docs, 1), 0.0)
+    terms = names
+    if at is not None:
+        names, wanted = _predictions(formula, values, at, known)
+        wanted -= means
+    found = least_squares(terms, design - means, shares, wanted, cluster)
     quantile = stdtrit(found.n_free, 0.5 + level / 2)  # Student's t
     rows = (
         EffectRow(
@@ -94,19 +110,51 @@ def estimate_effect(
     return Table(EffectRow, rows, INTERVALS_NOTE)
 
 
+def _predictions(
+    formula: Design, values: Columns, at: str, known: NDArray[np.bool_]
+) -> tuple[list[str], NDArray[np.float64]]:
+    """Return the settings of a column, and the mean terms of the known documents at each."""
+    factor = next((each for each in formula.factors if each.column == at), None)
+    if factor is None:
+        raise InputError(f"is {at!r}, which is not a column of the formula.", "at")
+    # (times are read once)
+    table: dict[str, Any] = {
+        each.column: values[each.column] if each.levels else values.numbers(each.column)
+        for each in formula.factors
+    }
+    settings: list[Any] = [*factor.levels, *(["(other)"] if factor.has_other else [])]
+    if not settings:
+        numbers = np.array(table[at])[known]
+        settings = np.linspace(numbers.min(), numbers.max(), 25).tolist()
+    rows = []
+    for setting in settings:
+        _, x, _ = formula.matrix(Columns(table | {at: [setting] * len(known)}))
+        rows.append(np.append(1.0, x[known].mean(axis=0)))
+    names = [f"{at}={each:.6g}" if isinstance(each, float) else f"{at}={each}" for each in settings]
+    return names, np.array(rows)
+
+
 class Regression(NamedTuple):
-    """Coefficients of a regression and their standard errors, a column for each outcome."""
+    """Estimates of a regression and their standard errors, a column for each outcome."""
 
     estimates: NDArray[np.float64]
     errors: NDArray[np.float64]
-    n_free: int  # documents less terms
+    n_free: int  # documents less terms, or clusters less one
 
 
-def least_squares(names: list[str], A: NDArray[np.float64], Y: NDArray[np.float64]) -> Regression:
+def least_squares(
+    names: list[str],
+    A: NDArray[np.float64],
+    Y: NDArray[np.float64],
+    wanted: NDArray[np.float64] | None = None,
+    cluster: NDArray[np.intp] | None = None,
+) -> Regression:
     """Return least squares of the outcomes Y on the columns of A, with HC3 standard errors.
 
-    MacKinnon & White, "Some heteroskedasticity-consistent covariance matrix estimators with
-    improved finite sample properties" (1985).
+    With `wanted`, of these combinations of coefficients. With `cluster`, errors are those of the
+    jackknife without one cluster at a time, which is HC3 for clusters of one document. MacKinnon &
+    White, "Some heteroskedasticity-consistent covariance matrix estimators with improved finite
+    sample properties" (1985).
     """
     n_free = A.shape[0] - A.shape[1]
     if n_free < 1:
@@ -123,7 +171,34 @@ def least_squares(names: list[str], A: NDArray[np.float64], Y: NDArray[np.float6
         )
     pseudo = np.linalg.solve(R, Q.T)
     estimates = pseudo @ Y
-    leverage = np.minimum((Q**2).sum(axis=1), 1.0 - 1e-9)
-    residuals = (Y - A @ estimates) / (1.0 - leverage)[:, np.newaxis]
-    errors = np.sqrt(pseudo**2 @ residuals**2)
+    residuals = Y - A @ estimates
+    if cluster is not None:
+        changes = _without_clusters(A, residuals, cluster)
+        n_free = len(changes) - 1
+        errors = np.sqrt(((changes if wanted is None else wanted @ changes) ** 2).sum(axis=0))
+    else:
+        leverage = np.minimum((Q**2).sum(axis=1), 1.0 - 1e-9)
+        pseudo = pseudo if wanted is None else wanted @ pseudo
+        errors = np.sqrt(pseudo**2 @ (residuals / (1.0 - leverage)[:, np.newaxis]) ** 2)
+    estimates = estimates if wanted is None else wanted @ estimates
     return Regression(estimates, np.maximum(errors, 1e-300), n_free)
+
+
+def _without_clusters(
+    A: NDArray[np.float64], residuals: NDArray[np.float64], cluster: NDArray[np.intp]
+) -> NDArray[np.float64]:
+    """Return the change of the coefficients without each cluster (clusters, terms, outcomes)."""
+    order = np.argsort(cluster, kind="stable")
+    first = np.flatnonzero(np.diff(cluster[order])) + 1
+    gram = A.T @ A
+    try:
+        return np.array(
+            [
+                np.linalg.solve(gram - A[rows].T @ A[rows], A[rows].T @ residuals[rows])
+                for rows in np.split(order, first)
+            ]
+        )
+    except np.linalg.LinAlgError:
+        raise InputError(
+            "A term is known from one cluster only; remove its column, or the clusters.", "clusters"
+        ) from None

@@ -6,7 +6,12 @@ settings of matplotlib for all figures; `tidy(axes)` applies the same grid and f
 
 from opelda.report.plots._frame import STYLE as STYLE
 from opelda.report.plots._frame import tidy as tidy
-from opelda.report.plots._share_figures import plot_effect, plot_groups, plot_over_time
+from opelda.report.plots._share_figures import (
+    plot_effect,
+    plot_groups,
+    plot_over_time,
+    plot_predicted,
+)
 from opelda.report.plots._topic_figures import (
     plot_history,
     plot_learning,
@@ -22,6 +27,7 @@ __all__ = [
     "plot_learning",
     "plot_map",
     "plot_over_time",
+    "plot_predicted",
     "plot_topics",
     "plot_tree",
 ]

@@ -193,6 +193,59 @@ def plot_effect(
     return axis
 
 
+def plot_predicted(effects: Sequence[EffectRow], *, n_topics: int = 6, ax: Any = None) -> Any:
+    """Draw predicted shares with intervals: lines over a number, a panel per topic over levels.
+
+    Parameters
+    ----------
+    effects : sequence of EffectRow
+        The result of `estimate_effect` with `at`.
+    n_topics : int
+        Maximum number of topics, at most 8: those whose predicted shares differ most.
+
+    Examples
+    --------
+    >>> from opelda.report.rows import EffectRow
+    >>> rows = [EffectRow(k, "tea", f"year={y}", 0.1 * k, 0.0, 0.2, 0.1, 0.5, 9)
+    ...         for k in range(2) for y in (1999, 2005)]
+    >>> [line.get_xdata().tolist() for line in plot_predicted(rows).lines]
+    [[1999.0, 2005.0], [1999.0, 2005.0]]
+    """
+    settings = list(dict.fromkeys(row.term for row in effects))
+    column = (settings or [""])[0].partition("=")[0]
+    values = [setting.partition("=")[2] for setting in settings]
+    if len(settings) < 2 or not all(s.startswith(f"{column}=") for s in settings):
+        raise InputError("must be the result of `estimate_effect` with {at}.", "effects", at=...)
+    found: dict[int, list[EffectRow]] = {}
+    for row in effects:
+        found.setdefault(row.topic, []).append(row)
+    most = min(whole("n_topics", n_topics), len(LINES))
+    wide = {k: np.ptp([row.estimate for row in rows]) for k, rows in found.items()}
+    chosen = sorted(wide, key=lambda k: (-wide[k], k))[:most]
+    ends = {k: np.array([(r.estimate, r.low, r.high) for r in found[k]]).T for k in chosen}
+    labels = {k: f"{k} {written(found[k][0].label, 28)}" for k in chosen}
+    try:
+        numbers = [float(value) for value in values]
+    except ValueError:
+        ticks, top = [written(value, 24) for value in values], max(e.max() for e in ends.values())
+        height = 0.24 * len(ticks) + 0.95
+        with frame(ax, 2.7, height, len(chosen), 3, note=INTERVALS_NOTE, sharey=True) as axes:
+            for axis, k in zip(axes, chosen, strict=True):
+                bars(axis, ticks, ends[k][0], labels[k], top, ends[k][1:])
+                axis.set_xlabel("predicted share of documents", fontsize="x-small")
+        return axes
+    with frame(ax, 7.2, 3.8, note=INTERVALS_NOTE) as axis:
+        for k, (colour, _, dash) in zip(chosen, LINES, strict=False):
+            axis.plot(numbers, ends[k][0], dash, color=colour, lw=1.6, label=labels[k])
+            axis.fill_between(numbers, *ends[k][1:], color=colour, alpha=0.18, lw=0)
+        percent(axis.yaxis, float(np.abs(axis.get_ylim()).max()), 0.05)
+        axis.set_ylabel("predicted share of documents")
+        axis.set_xlabel(written(column, 40))
+        tidy(axis)
+        _name_lines(axis)
+    return axis
+
+
 def _chosen(
     found: SharesByBin, topics: Iterable[int] | None, n_topics: int, most: int
 ) -> list[int]:
