@@ -109,7 +109,7 @@ def test_folder_of_texts_has_no_columns(cli, folder, texts):
         (folder / "texts" / f"{i}.txt").write_text(text)
     done = cli("report", "m.opelda", "texts", "--by", "folder", "-o", "r.html")
     assert (done.code, len(done.err.splitlines())) == (2, 1)
-    assert "texts has no column 'folder'; available: 'title', 'date'." in done.err
+    assert "texts has no column 'folder'; available: 'title', 'date', 'path'." in done.err
     assert "metadata" not in done.err
 
 
