@@ -91,6 +91,13 @@ def test_command_line_learns_and_shows_words_of_groups(cli, tmp_path):
     assert "families" not in first.split(" r ")[1]
     done = cli("transform", "m.opelda", "t.csv", "-o", "o.csv")
     assert (done.code, "lack" in done.err) == (0, False)
+    scores = []
+    for corpus in ("t.csv", "less.csv"):
+        (tmp_path / "less.csv").write_text("\n".join(line.split(",")[0] for line in lines))
+        done = cli("evaluate", "m.opelda", corpus, "-t", "text", "--json")
+        assert done.code == 0, done.err
+        scores.append(json.loads(done.out)["log_predictive_probability"])
+    assert scores[0] > scores[1] + 0.1
     (tmp_path / "new.txt").write_text("tax bill\n")
     done = cli("transform", "m.opelda", "new.txt", "-o", "o.csv")
     assert "the documents lack 'party'" in done.err

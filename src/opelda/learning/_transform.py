@@ -179,7 +179,8 @@ class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which 
             task = as_task(self._transform_method(), alpha, state.seed, self._accuracy())
             if few and task.method.knows_loss:
                 wanted = of_few
-            alphas, member, tables = self._rows_of(X, data, documents.n_docs)
+            rows = self._rows_of(X, data, documents.n_docs)
+            alphas, member, tables = rows or (None, None, None)
             if state.groups is not None:
                 alphas = state.groups.alphas(alpha)
                 member = state.groups.members(documents.matrix, embeddings)
@@ -190,7 +191,7 @@ class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which 
             )
             return documents, found, task
 
-    def _rows_of(self, X: Any, data: Any, n_docs: int) -> tuple[Any, Any, Any]:
+    def _rows_of(self, X: Any, data: Any, n_docs: int) -> tuple[Any, Any, Any] | None:
         """Return the rows of columns: their priors, each document's row, and their topics.
 
         None without columns.
@@ -210,7 +211,7 @@ class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which 
             if content is not None and content.factor.column not in given:
                 content = None
         if prevalence is None and content is None:
-            return None, None, None
+            return None
         alpha = as_prior(self.doc_topic_prior, state.weights.n_topics)
         alphas, row = alpha[np.newaxis], np.zeros(n_docs, np.int64)
         if prevalence is not None:
@@ -279,11 +280,11 @@ class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which 
         *,
         method: str | Method | None = None,
         n_splits: int,
-        rows: tuple[Any, Any, Any] = (None, None, None),
+        rows: tuple[Any, Any, Any] | None = None,
     ) -> float:
         state = self._state
         used = self._transform_method() if method is None else as_method(method)
-        if used.needs_every_word or state.groups or rows[2] or matrix.nnz >= matrix.shape[1]:
+        if used.needs_every_word or state.groups or rows or matrix.nnz >= matrix.shape[1]:
             topics, counted = Topics(self._read(state)), matrix
         else:  # read only the columns of the documents' words
             words, slots = np.unique(matrix.indices, return_inverse=True)
@@ -297,7 +298,7 @@ class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which 
                 given=topics,
                 inference=(used, self._accuracy()),
                 groups=state.groups,
-                rows=None if rows[0] is None else rows,
+                rows=rows,
             ),
             counted,
             doc_topic_prior=as_prior(self.doc_topic_prior, state.weights.n_topics),

@@ -112,6 +112,8 @@ def log_predictive_probability(
     share = as_share(held_out)
     n_splits = whole("n_splits", n_splits)
     matrix = positive_counts(measured.counts(X))
+    if measured.rows is None and doc_topic_prior is None and hasattr(measured.model, "_rows_of"):
+        measured = replace(measured, rows=measured.model._rows_of(X, None, matrix.shape[0]))
     n_tokens = tokens_per_document(matrix)
     long_enough = n_tokens >= 2
     if not long_enough.any():

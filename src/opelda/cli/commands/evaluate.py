@@ -36,14 +36,15 @@ def evaluate(
     from opelda.metrics._coherence import npmi_of_pairs
 
     learned = load_model(model, reading.n_jobs, engine, inference)
-    documents = read_over(columns_of(learned), corpus, reading)
+    kept: dict[str, Any] = {"metadata": ["*"]} if learned._state.columns else {}
+    documents = read_over(columns_of(learned), corpus, reading, **kept)
     X = documents.X
     # by the model's own seed: the same splits whenever it is evaluated
     seed = learned._state.seed
     predicted = log_predictive_probability(
-        learned, X, method=None, n_splits=n_splits, random_state=seed, n_jobs=reading.n_jobs
+        learned, documents, method=None, n_splits=n_splits, random_state=seed, n_jobs=reading.n_jobs
     )
-    inferred = learned.infer(X)
+    inferred = learned.infer(documents)
     tell_missed(len(inferred.missed))
     loss = inferred.loss
     spread = {"mean": loss.mean(), "median": median(loss), "max": loss.max()}
