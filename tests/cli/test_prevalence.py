@@ -9,6 +9,7 @@ import pytest
 import opelda
 from opelda import TopicModel
 from opelda.corpus import read
+from opelda.report import estimate_effect
 from tests.cases import cases
 
 FORMULA = "party + s(year, 3)"
@@ -101,3 +102,27 @@ def test_command_line_learns_and_shows_words_of_groups(cli, tmp_path):
     (tmp_path / "new.txt").write_text("tax bill\n")
     done = cli("transform", "m.opelda", "new.txt", "-o", "o.csv")
     assert "the documents lack 'party'" in done.err
+
+
+def test_predicted_shares_and_clusters_match_python(cli, folder):
+    X = read(folder / "t.csv", text_column="text", metadata=["party", "year"])
+    model = TopicModel(2, random_state=0, n_sweeps=3).fit(X)
+    opelda.save(model, folder / "m")
+    given = ("topics", "m", "t.csv", "-t", "text", "--effect", "party")
+    for options, how in (
+        (("--at", "party"), {"at": "party"}),
+        (("--clusters", "year"), {"clusters": "year"}),
+    ):
+        done = cli(*given, *options, "--json")
+        assert done.code == 0, done.err
+        wanted = estimate_effect(model, X, "party", **how)
+        found = {(row["topic"], row["term"]): row for row in json.loads(done.out)["effects"]}
+        assert len(found) == len(wanted)
+        for row in wanted:
+            assert found[row.topic, row.term]["estimate"] == pytest.approx(row.estimate)
+            assert found[row.topic, row.term]["se"] == pytest.approx(row.se)
+    done = cli("plot", *given[1:], "--at", "party", "-o", "p.svg")
+    assert done.code == 0, done.err
+    assert "predicted share" in (folder / "p.svg").read_text()
+    done = cli("topics", "m", "t.csv", "-t", "text", "--by", "party", "--at", "party")
+    assert (done.code, done.err) == (2, "opelda: --at requires --effect; add --effect FORMULA.\n")

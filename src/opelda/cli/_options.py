@@ -151,6 +151,13 @@ class Columns(Group, panel=COMMON):
         "--effect FORMULA",
         'Columns to regress topic shares on, as party or "party * s(year)" (repeatable).',
     )
+    at: str | None = option(
+        "--at COLUMN", "Predict shares over this column of --effect.", panel=RESULTS
+    )
+    clusters: str | None = option(
+        "--clusters COLUMN", "Column of documents alike, such as author, for --effect.",
+        panel=RESULTS,
+    )  # fmt: skip
 
     def check(self) -> None:
         """Reject an unknown unit, and more than one kind of column."""
@@ -161,12 +168,15 @@ class Columns(Group, panel=COMMON):
         given = [f"--{name}" for name in ("time", "by", "effect") if getattr(self, name)]
         if len(given) > 1:
             raise InputError(f"{' and '.join(given)} are mutually exclusive; remove one of them.")
+        for name in ("at", "clusters"):
+            if getattr(self, name) and not self.effect:
+                raise InputError(f"--{name} requires --effect; add --effect FORMULA.")
 
     def names(self) -> list[str]:
         """Return the columns that are named."""
         from opelda.corpus._design import names_in  # and SciPy
 
-        named = [name for name in (self.time, self.by) if name is not None]
+        named = [name for name in (self.time, self.by, self.clusters) if name is not None]
         return named + names_in(*(self.effect or ()))
 
 

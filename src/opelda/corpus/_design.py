@@ -237,7 +237,7 @@ def _numbers(values: list[Any]) -> list[float] | None:
     except InputError:
         return None
     reader.warn()
-    return [np.nan if moment is None else moment.toordinal() / 365.2425 for moment in moments]
+    return [np.nan if moment is None else 1.0 + moment.toordinal() / 365.2425 for moment in moments]
 
 
 def _by_levels(name: str, values: list[Any], most: int) -> Factor:

@@ -130,7 +130,7 @@ def _predictions(
     for setting in settings:
         _, x, _ = formula.matrix(Columns(table | {at: [setting] * len(known)}))
         rows.append(np.append(1.0, x[known].mean(axis=0)))
-    names = [f"{at}={each:.6g}" if isinstance(each, float) else f"{at}={each}" for each in settings]
+    names = [f"{at}={each:.8g}" if isinstance(each, float) else f"{at}={each}" for each in settings]
     return names, np.array(rows)
 
 
@@ -200,5 +200,5 @@ def _without_clusters(
         )
     except np.linalg.LinAlgError:
         raise InputError(
-            "A term is known from one cluster only; remove its column, or the clusters.", "clusters"
+            "A term is known from one cluster only; remove its column, or the clusters."
         ) from None

@@ -23,7 +23,7 @@ EITHER = "time or groups"
 OF_DOCUMENTS = {
     "time": {"unit", "time"},
     "groups": {"by"},
-    "effect": {"effect"},
+    "effect": {"effect", "at", "clusters"},
     EITHER: set[str](),
 }
 
@@ -117,8 +117,10 @@ def _draw(model: Any, kind: str, documents: Any, given: dict[str, Any]) -> Any:
     if kind in of_model:
         return of_model[kind](model, **asked)
     if kind == "effect":
-        few = {"topics": asked.pop("topics")} if "topics" in asked else {}
-        return plots.plot_effect(estimate_effect(model, documents, given["effect"], **few), **asked)
+        how: dict[str, Any] = {name: given[name] for name in ("at", "clusters") if name in given}
+        how |= {"topics": asked.pop("topics")} if "topics" in asked else {}
+        rows = estimate_effect(model, documents, given["effect"], **how)
+        return (plots.plot_predicted if "at" in given else plots.plot_effect)(rows, **asked)
     draw = plots.plot_over_time if kind == "time" else plots.plot_groups
     return draw(model, documents, given.get("time", given.get("by")), **asked)
 

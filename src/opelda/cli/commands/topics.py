@@ -164,7 +164,12 @@ def topics(
         asked: dict[str, Any] = {"topics": numbers, "n_words": n_words}
         rows: Any
         if columns.effect:
-            rows = report.estimate_effect(learned, documents, columns.effect, topics=numbers)
+            more: dict[str, Any] = {
+                "at": columns.at,
+                "clusters": columns.clusters,
+                "topics": numbers,
+            }
+            rows = report.estimate_effect(learned, documents, columns.effect, **more)
         elif columns.by is not None:
             rows = report.topics_by(learned, documents, columns.by, **asked)
         else:
@@ -282,11 +287,11 @@ def _print_shares(rows: Sequence[Any]) -> None:
 
 
 def _print_effects(rows: Sequence[Any]) -> None:
-    """Write effects as a table, in percentage points."""
+    """Write effects as a table, in percentage points, or predicted shares."""
     names = ("topic", "term", "effect", "from", "to", "p", "label")
-    cells = []
+    cells, sign = [], "+" if any(row.term == "intercept" for row in rows) else ""
     for row in rows:
-        points = [f"{100 * part:+.3g}%" for part in (row.estimate, row.low, row.high)]
+        points = [f"{100 * part:{sign}.3g}%" for part in (row.estimate, row.low, row.high)]
         cells.append((str(row.topic), row.term, *points, f"{row.p:.2g}", row.label))
     terminal.print_table(names, cells, right=("topic", "effect", "from", "to", "p"))
 
