@@ -226,11 +226,11 @@ struct Sweep {
     const uint16_t* prior_rows;  // documents; null: all have the first prior
     const float* prior;          // words x n_priors: sum_k alpha_k beta_kj
     const float* alpha;          // n_priors x stride, padded with zeros
-    const float* inverse;  // stride: increase of a probability by a token of weight 1
-    const uint64_t* keys;  // of documents
-    uint64_t seed;         // of this sweep, mixed
-    bool fresh;            // the tokens have no topics yet
-    bool given;            // tokens have topics, but the documents' slots are not filled
+    const float* inverse;        // stride: increase of a probability by a token of weight 1
+    const uint64_t* keys;        // of documents
+    uint64_t seed;               // of this sweep, mixed
+    bool fresh;                  // the tokens have no topics yet
+    bool given;                  // tokens have topics, but the documents' slots are not filled
     int64_t n_draws;
 };
 

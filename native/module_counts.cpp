@@ -191,9 +191,8 @@ nb::tuple count_tokens(In<int64_t, 1> block_runs, In<int32_t, 1> run_words,
 // From counts: beta_kj = (lambda_kj + prior) inverse_k, and sum_k alpha_k beta_kj for every word;
 // `base_mass` is that sum for a word without tokens.
 void count_rows(In<int64_t, 1> starts, In<int32_t, 1> topics, In<int64_t, 1> cells, int shift,
-                float prior, In<float, 1> inverse, In<float, 2> alpha,
-                In<double, 1> base_masses, Out<float, 1> values, Out<float, 2> masses,
-                int n_threads) {
+                float prior, In<float, 1> inverse, In<float, 2> alpha, In<double, 1> base_masses,
+                Out<float, 1> values, Out<float, 2> masses, int n_threads) {
     const double unit = std::ldexp(1.0, -shift);
     const int64_t n_priors = int64_t(alpha.shape(0)), stride = int64_t(alpha.shape(1));
     std::vector<double> columns(static_cast<size_t>(n_priors * stride));  // alpha, transposed
@@ -243,7 +242,8 @@ void add_counts(nb::module_& m) {
           "run_alike"_a.none(), "units"_a.none(), "z"_a, nb::kw_only(), "n_words"_a, "n_topics"_a,
           "shift"_a, "n_threads"_a);
     m.def("count_rows", &count_rows, "starts"_a, "topics"_a, "cells"_a, nb::kw_only(), "shift"_a,
-          "prior"_a, "inverse"_a, "alpha"_a, "base_masses"_a, "values"_a, "masses"_a, "n_threads"_a);
+          "prior"_a, "inverse"_a, "alpha"_a, "base_masses"_a, "values"_a, "masses"_a,
+          "n_threads"_a);
     m.def("add_counts", &add_to_rows, "rows"_a, "starts"_a, "topics"_a, "cells"_a, nb::kw_only(),
           "factor"_a, "n_threads"_a);
 }

@@ -178,8 +178,8 @@ void sweep(In<int64_t, 1> block_docs, In<int64_t, 1> block_groups, In<int64_t, 1
            int64_t n_topics, MaybeIn<int64_t, 1> row_starts, MaybeIn<int32_t, 1> row_topics,
            MaybeIn<float, 1> row_values, MaybeIn<float, 1> base, MaybeIn<float, 2> dense,
            MaybeIn<uint16_t, 1> prior_rows, In<float, 2> prior, In<float, 2> alpha,
-           In<float, 1> inverse, uint64_t seed, bool fresh,
-           bool given, int64_t n_draws, int n_threads) {
+           In<float, 1> inverse, uint64_t seed, bool fresh, bool given, int64_t n_draws,
+           int n_threads) {
     int64_t most_groups = 0;
     for (size_t b = 0; b + 1 < block_groups.shape(0); ++b)
         most_groups = std::max(most_groups, block_groups.data()[b + 1] - block_groups.data()[b]);
@@ -290,8 +290,8 @@ void add_sweeps(nb::module_& m) {
           "run_words"_a, "run_starts"_a, "at"_a, "first_group"_a, "run_alike"_a.none(),
           "sizes"_a.none(), "weights"_a.none(), "z"_a, "slots"_a, "keys"_a, "n_topics"_a,
           "row_starts"_a.none(), "row_topics"_a.none(), "row_values"_a.none(), "base"_a.none(),
-          "dense"_a.none(), "prior_rows"_a.none(), "prior"_a, "alpha"_a, "inverse"_a, "seed"_a, "fresh"_a, "given"_a,
-          "n_draws"_a, "n_threads"_a);
+          "dense"_a.none(), "prior_rows"_a.none(), "prior"_a, "alpha"_a, "inverse"_a, "seed"_a,
+          "fresh"_a, "given"_a, "n_draws"_a, "n_threads"_a);
 }
 
 }  // namespace opelda

@@ -255,7 +255,7 @@ private:
     // the word's probabilities, and a zero for slots without a topic; running sums of the current
     // tokens
     float *row, *ends, *many_ends;
-    Share* shares;  // of topics, by prior
+    Share* shares;                  // of topics, by prior
     const float* priors = nullptr;  // of the word
     PriorDraws from_prior;
     float uniforms[kAtOnce], targets[kAtOnce];
