@@ -7,7 +7,8 @@ import re
 import numpy as np
 import pytest
 
-from opelda.report import topics_by
+from opelda import TopicModel
+from opelda.report import topics_by, words_by_group
 from opelda.report.page._write import page as page_of
 from tests.page.conftest import THEMES, Report, figure, show
 from tests.report.page_data import element
@@ -425,3 +426,16 @@ def test_search_reports_no_results(open_page, report):
     page.keyboard.type("zzzzqq")
     page.wait_for_function("() => document.querySelector('.search .note').textContent")
     assert page.inner_text(".search .note").startswith("No topic, word or document")
+
+
+def test_topic_shows_words_by_group(open_page, tmp_path):
+    texts = ["the tax bill saves jobs"] * 20 + ["the tax bill hurts families"] * 20
+    party = ["left"] * 20 + ["right"] * 20
+    model = TopicModel(1, random_state=0).fit(texts, content="party", data={"party": party})
+    names = [f"Speech {i}" for i in range(40)]
+    report = Report(tmp_path / "r.html", model, texts, names, party=party)
+    page = open_page(f"{report.url}#/topic/0")
+    cells = page.get_by_role("region", name="Words by party").locator("td").all_inner_texts()
+    rows = words_by_group(model, 6)
+    assert cells == [cell for row in rows for cell in (row.group, ", ".join(row.words))]
+    assert len(rows) == 2

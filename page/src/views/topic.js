@@ -2,13 +2,14 @@
 
 import { bars } from "../charts/bars.js";
 import * as store from "../data/store.js";
-import { h } from "../dom.js";
+import { bdi, h } from "../dom.js";
 import { count, fixed, percent } from "../numbers.js";
 import { card } from "../parts/document.js";
 import { figure } from "../parts/figure.js";
 import { STABILITY, variesMark } from "../parts/help.js";
 import { editableLabel, labelFiles } from "../parts/labels.js";
 import { groupFigure, sharesNote, timeFigure } from "../parts/shares.js";
+import { table } from "../parts/table.js";
 import { lambdaOf, wordsFigure } from "../parts/words.js";
 import { address } from "../router.js";
 import { app, label, titled } from "../state.js";
@@ -41,6 +42,7 @@ export function topic({ id, query }) {
         wordsFigure({ topic: k, lambda: lambdaOf(query), level: 2 }),
         h("div", { class: "stack" }, aside),
       ),
+      groupWords(k),
       h("section", {}, h("h2", {}, "Typical documents"), typical),
       files,
     ],
@@ -104,6 +106,14 @@ function relatedFigure(k) {
       rows: related.map(([topic, similarity]) => [topic, label(topic), similarity]),
     }),
   });
+}
+
+function groupWords(k) {
+  const { column, rows } = app.model.meta.content ?? { rows: [] };
+  const own = rows.filter(([topic, , words]) => topic === k && words).map((row) => row.slice(1));
+  return own.length > 0 && h("section", {}, h("h2", {}, "Words by ", bdi(column)),
+    h("p", { class: "note" }, "What each uses more than the others when it is about this topic."),
+    table({ columns: [column, "words"], rows: own }, `Words by ${column}`));
 }
 
 async function fill(place, k) {

@@ -23,6 +23,7 @@ from opelda.metrics._matching import similarities, stability_over_runs
 from opelda.metrics._top_words import shares_or_even, topic_weights
 from opelda.report._times import FEW_DRAWN, PERIODS, fitting_unit, gaps_after, label_of
 from opelda.report._topic_map import map_positions
+from opelda.report._topic_table import words_by_group
 from opelda.report.page._gathered import NEAR, SHORTER, WITHIN, Gathered, SummedShares
 from opelda.report.page._payload import ExportedTopics, as_base64, documents
 
@@ -109,9 +110,18 @@ def model_facts(
         "tokenizer": _tokenizing(model),
         "inference": _inferring(model),
         "sampled": [],
+        "content": _group_words(model),
         **dict.fromkeys(NOT_KNOWN),
         "coherence": None if coherence is None else {"mean": float(np.mean(coherence)), "of": of},
     }
+
+
+def _group_words(model: Any) -> dict[str, Any] | None:
+    """Return the words of groups by topic, for a model fitted with `content`."""
+    if (content := model._state.content) is None:
+        return None
+    rows = [[row.topic, row.group, ", ".join(row.words)] for row in words_by_group(model, 6)]
+    return {"column": content.factor.column, "rows": rows}
 
 
 def stamp() -> dict[str, str]:
