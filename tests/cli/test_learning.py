@@ -236,3 +236,13 @@ def test_path_is_not_wrapped_in_a_narrow_terminal(cli, model_file, tmp_path, mon
     path = tmp_path / ("long" * 20)
     path.write_bytes(model_file.read_bytes())
     assert path.name in cli("info", path).out
+
+
+def test_long_documents_that_dominate_are_reported(cli, tmp_path, texts):
+    lines = [" ".join(text.split()) for text in texts[:100]]
+    for name, last in (("even.txt", lines[-1]), ("log.txt", "star bread " * 2000)):
+        (tmp_path / name).write_text("\n".join([*lines[:-1], last]))
+        done = cli("fit", name, "-k", 2, "--preset", "fast", "-o", "m")
+        assert done.code == 0, done.err
+        told = "the longest document has 77% of all words" in done.err
+        assert told == (name == "log.txt"), done.err

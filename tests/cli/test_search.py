@@ -2,7 +2,9 @@
 
 import json
 import shutil
+from datetime import datetime
 
+import openpyxl
 import polars as pl
 import pytest
 
@@ -43,6 +45,7 @@ def test_results_match_python(cli, folder, texts, monkeypatch):
         done = cli("search", "m.opelda", "t.jsonl", *args, "-n", 3, "-o", "found.csv")
         assert (done.code, done.out, done.err) == (0, "", "opelda: 3 rows: found.csv\n")
         rows = pl.read_csv("found.csv")
+        assert "query" not in rows.columns
         assert rows["document"].to_list() == [row["document"] for row in found]
 
 
@@ -71,3 +74,11 @@ def test_errors_are_one_sentence(cli, folder, args, message):
     assert (done.code, done.out) == (2, "")
     assert message in done.err
     assert len(done.err.splitlines()) == 1
+
+
+def test_results_are_a_sheet_with_dates(cli, folder):
+    (folder / "d.csv").write_text("title,text,date\nA,star galaxy,1987-02-26\nB,star,1987-03-01\n")
+    done = cli("search", "m.opelda", "d.csv", "galaxy", "-o", "found.xlsx")
+    assert done.code == 0, done.err
+    header, *rows = openpyxl.load_workbook("found.xlsx").active.iter_rows(values_only=True)
+    assert [dict(zip(header, row, strict=True))["date"] for row in rows] == [datetime(1987, 2, 26)]

@@ -155,6 +155,8 @@ def test_two_periods_are_compared_in_a_sentence(open_page, dated):
         "Typical of March 2021",
     ]
     heads = page.locator("svg.multiples .head").all_text_contents()
+    for place in page.locator("svg.multiples g:has(> .head)").all():  # each begins a row
+        assert place.get_attribute("transform").startswith("translate(0,")
     assert [head.split(" (")[0][2:] for head in heads][:2] == ["Rising", "Falling"]
     ends = page.locator("svg.moves .share").all_text_contents()
     assert all(re.fullmatch(r"[\d.<]+% → [\d.<]+%", text) for text in ends)
@@ -408,6 +410,7 @@ def test_charts_lead_to_their_documents(open_page, report):
     bar.locator("rect.value").click()
     page.wait_for_selector("ol.documents")
     assert page.input_value("#group") == kind
+    assert "with this topic among their main ones" in page.inner_text("[role=status]")
     names = page.locator("ol.documents .name").all_inner_texts()
     assert names
     assert all(name.startswith(kind) for name in names)

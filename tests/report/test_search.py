@@ -105,6 +105,17 @@ def test_search_by_topic_matches_top_documents(model, texts):
         assert row.score == pytest.approx(product, rel=1e-6)
 
 
+def test_copies_come_after_documents_that_differ():
+    letters = "abcdefghijklmnopqrst"
+    own = [" ".join(f"{letter}{i}" for letter in letters) for i in range(4)]
+    texts = [f"oil oil {own[0]}", f"oil {own[1]}", f"oil oil {own[0]}", f"oil {own[2]}", own[3]]
+    model = TopicModel(2, random_state=0).fit(texts * 2)
+    assert {row.document for row in search(model, texts, "oil", n=3)} == {0, 1, 3}
+    found = search(model, texts, "oil")
+    assert [row.document for row in found][::3] == [0, 2]
+    assert [row.rank for row in found] == [1, 2, 3, 4]
+
+
 @cases(
     ("call", "message"),
     [

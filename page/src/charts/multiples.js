@@ -30,9 +30,13 @@ function draw(svg, width, cells) {
   const columns = Math.max(width < 480 ? 2 : 1, Math.floor((width + GAP) / (WIDTH + GAP)));
   const wide = (width - (columns - 1) * GAP) / columns;
   svg.attr("width", width).selectAll("*").remove();
+  const rows = [];
+  for (const cell of cells) {
+    if (!rows.length || cell.heading || rows.at(-1).length === columns) rows.push([]);
+    rows.at(-1).push(cell);
+  }
   let y = 0;
-  for (let i = 0; i < cells.length; i += columns) {
-    const row = cells.slice(i, i + columns);
+  for (const row of rows) {
     y += row.some(({ heading }) => heading) ? HEAD : 0;
     row.forEach((cell, column) => {
       const g = svg.append("g").attr("class", cell.kind ?? null)

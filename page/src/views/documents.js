@@ -49,7 +49,7 @@ export async function documents({ query }) {
     shown = 0;
     list.replaceChildren();
     grow();
-    status.textContent = told(all, found, wanted.q);
+    status.textContent = told(all, found, wanted);
   };
   const change = (part) => {
     Object.assign(wanted, part);
@@ -71,7 +71,7 @@ export async function documents({ query }) {
 }
 
 /** How many were found, and among which: of large collections a part is in the page. */
-function told(all, found, q) {
+function told(all, found, { q, topic }) {
   const n = app.model.meta.corpus.n_docs;
   const whole = all.size < n ? ` of the ${count(all.size)} in this page, which are of ${count(n)}`
     : found.length < all.size ? ` of ${count(all.size)}` : "";
@@ -79,7 +79,8 @@ function told(all, found, q) {
     ? `. The texts of ${all.texts.length ? count(all.held.size) : "none"} are in this page: others `
       + "are found by their names alone"
     : "";
-  return `${plural(found.length, "document")}${whole}${q.trim() && texts}`;
+  const of = topic === null ? "" : " with this topic among their main ones";
+  return `${plural(found.length, "document")}${whole}${of}${q.trim() && texts}`;
 }
 
 /** A choice of one of some values, or of all. */

@@ -136,16 +136,20 @@ def save_model(model: Any, path: Path) -> None:
 
 def write_rows(rows: Any, path: Path, semicolons: bool = False) -> None:
     """Write rows atomically as a .csv, .tsv or .xlsx table."""
-    from opelda.cli._tables import Sheets, TextFile, flat
+    from opelda.cli._tables import Sheets, SourceColumns, TextFile, flat
     from opelda.corpus.formats._writing import write_in_one_step
 
     kind, name = path.suffix.lower()[1:], "topics" if "topic" in rows.columns else "documents"
+    table = flat(rows).drop("query", strict=False)  # there is one
+    if "date" in table.columns:
+        dates = SourceColumns(kind).typed(table["date"], is_time=True)
+        table = table.with_columns(dates.alias("date"))
     with write_in_one_step(path) as file:
         if kind == "xlsx":
             with Sheets(file, name) as sheets:
-                sheets.add(flat(rows))
+                sheets.add(table)
         else:
-            TextFile(file, kind, semicolons=semicolons).add(flat(rows))
+            TextFile(file, kind, semicolons=semicolons).add(table)
 
 
 def check_semicolons(semicolons: bool, output: str | None) -> None:

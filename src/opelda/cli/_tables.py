@@ -92,10 +92,11 @@ class SourceColumns:
         for name in self._names:
             values = found.get_column(name, default=pl.Series([None] * len(facts), dtype=pl.String))
             shown = f"{name} (input)" if OWN.fullmatch(name.lower()) else name
-            facts = facts.with_columns(self._typed(values, name == time).alias(shown))
+            facts = facts.with_columns(self.typed(values, name == time).alias(shown))
         return facts
 
-    def _typed(self, texts: pl.Series, is_time: bool) -> pl.Series:
+    def typed(self, texts: pl.Series, is_time: bool) -> pl.Series:
+        """Return numbers, and in .xlsx times, if all texts are; else the texts."""
         known = texts.drop_nulls()
         if known.str.contains(NUMBER).all():
             return texts.cast(

@@ -106,7 +106,7 @@ def search(
     topic: int | None = None,
     n: int = 10,
 ) -> Table[FoundRow]:
-    """Return the documents with given words, a given topic or both, best first.
+    """Return the documents with given words, a given topic or both, best first, copies last.
 
     The score by words is that of `nearest` without mixtures, or over the texts and unweighted if
     the model lacks a word. The score by topic is that of `top_documents`; by both, the product.
@@ -191,15 +191,7 @@ class TypicalDocuments:
 
     def found(self) -> list[list[Candidate]]:
         """Return the best documents of each topic, with documents like better ones last."""
-        found = []
-        for best in self._best.ranked:
-            differ: list[Candidate] = []
-            copies: list[Candidate] = []
-            for entry in best:
-                copied = any(_similar(entry, other) for other in differ)
-                (copies if copied else differ).append(entry)
-            found.append((differ + copies)[: self._n])
-        return found
+        return [_copies_last(best)[: self._n] for best in self._best.ranked]
 
     def table(
         self, labels: Sequence[str], topics: Iterable[int] | None = None
@@ -211,6 +203,15 @@ class TypicalDocuments:
             for rank, entry in enumerate(found[topic] if found else (), 1)
         )
         return Table(DocumentRow, rows)
+
+
+def _copies_last(best: list[Candidate]) -> list[Candidate]:
+    differ: list[Candidate] = []
+    copies: list[Candidate] = []
+    for entry in best:
+        copied = any(_similar(entry, other) for other in differ)
+        (copies if copied else differ).append(entry)
+    return differ + copies
 
 
 def _similar(some: Candidate, other: Candidate) -> bool:
@@ -227,14 +228,14 @@ def typicality(weights: Any, tokens: Any) -> Array:
 
 
 def found_among(blocks: Iterable[DocumentBlock], score: Score, n: int) -> Table[FoundRow]:
-    best = BestDocuments(whole("n", n))
+    best = BestDocuments(2 * whole("n", n))
     for block in blocks:
         for first, scores in score(block):
             best.add(scores, block, first)
     rows = (
         FoundRow(query, rank, min(entry.score, 1.0), *entry.described)
         for query, found in enumerate(best.ranked)
-        for rank, entry in enumerate(found, 1)
+        for rank, entry in enumerate(_copies_last(found)[:n], 1)
     )
     return Table(FoundRow, rows)
 

@@ -100,6 +100,7 @@ def test_every_format_gives_its_text_title_and_date(tmp_path):
     counts = dict(zip(corpus.words, corpus.X.toarray().T, strict=True))
     for expected in ("größer", "tea", "ämter", "title"):
         assert (counts[expected] > 0).all(), expected
+    assert (counts["ämter"] == 1).all()  # a title counts once, also if it is a heading
     assert corpus.metadata["title"].to_list() == [title] * 8 + [None] * 3
     assert [each and each[:10] for each in corpus.metadata["date"]] == [
         "1987-02-26" if name.endswith(".eml") else None for name in made

@@ -171,6 +171,8 @@ def _announce(documents: Any, model: Any, topics: int | None) -> None:
     """Say how topics are learned, and what to know about the documents before."""
     if terminal.VERBOSITY.quiet:
         return
+    import numpy as np
+
     from opelda.corpus.text._languages import languages
 
     model._plan(listen=False)  # rejects unusable settings before it says them
@@ -194,6 +196,14 @@ def _announce(documents: Any, model: Any, topics: int | None) -> None:
     if topics is None and n_docs < 50 * model.n_components:
         fewer = max(2, n_docs // 50)
         note(f"too many topics for this number of documents; try -k {fewer}.")
+    lengths = np.sort(documents.X.sum(axis=1))
+    longest = lengths[-max(n_docs // 100, 1) :]
+    if n_docs >= 50 and longest.sum() > 0.3 * lengths.sum():
+        which = "the longest document has" if len(longest) == 1 else "1% of the documents have"
+        note(
+            f"{which} {longest.sum() / lengths.sum():.0%} of all words, and may have topics of "
+            "its own; exclude or split long files."
+        )
     # of 100,000 abstracts, copies are found in 0.6 s of one core, and sweeps take 60 s
     copies = _near_copies(documents, n_docs if schedule.n_sweeps else 20_000)
     if copies:

@@ -233,6 +233,7 @@ def _of_html(text: str) -> Document:
         first, *pieces = re.split(begin, text, flags=re.IGNORECASE)
         parts = (re.split(end, piece, maxsplit=1, flags=re.IGNORECASE) for piece in pieces)
         text = " ".join([first, *(part[-1] for part in parts if len(part) > 1)])
+    text = TITLE.sub("", text, count=1)  # `document` puts a title in front that is not in the text
     cleaned = without_markup(pl.Series([text, title[1] if title else ""], dtype=pl.String))
     return Document(*cleaned)
 

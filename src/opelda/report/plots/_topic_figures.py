@@ -23,6 +23,9 @@ SIDES = ((0, -1), (0, 1), (1, 0), (-1, 0), (1, -1), (-1, -1), (1, 1), (-1, 1))
 Array = NDArray[np.float64]
 
 
+SHARES_NOTE = "Titles: the topic's share of all words. Bars: the word's share of the topic."
+
+
 def plot_topics(
     topics: GivenTopics,
     n_words: int = 8,
@@ -58,7 +61,7 @@ def plot_topics(
         raise InputError("must name at least one topic.", "only")
     n_rows = len(table[0].words)
     most = max(max(row.probabilities) for row in table)
-    with frame(ax, 2.4, 0.21 * n_rows + 0.98, len(table), 4) as axes:
+    with frame(ax, 2.4, 0.21 * n_rows + 0.98, len(table), 4, note=SHARES_NOTE) as axes:
         for axis, row in zip(axes, table, strict=True):
             share = "" if row.weight is None else f"  {row.weight:.1%}"
             title = f"{row.topic}{share}\n{written(row.label, 20, 2)}"
