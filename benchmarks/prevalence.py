@@ -1,23 +1,29 @@
 """Seconds and predictions of topics that depend on columns, beside topics that do not.
 
-    python -m benchmarks.prevalence --data DIR [--documents 5000] [--topics 20] [--seeds 3]
+    python -m benchmarks.prevalence --data DIR [--documents N] [--topics K] [--seeds N] [--topica]
 
 Documents are arXiv abstracts by category and date, and tweets of members of the US Congress by
 account and time. LPP is that of 2,000 other documents, with the prior of their columns and without:
 30% of their words are predicted from the others (VB). The clock runs while `fit` learns.
+With --topica, its DMR and STM (two threads, own defaults) learn from the same words and the 20 most
+frequent levels of the first column; all scores are then of the topics alone, with alpha = 1/K.
 """
 
 import argparse
 import json
 import tarfile
+from argparse import Namespace
+from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from opelda import TopicModel
 from opelda.corpus import Corpus, read
+from opelda.metrics import log_predictive_probability
 
 N_TESTED = 2_000
 
@@ -58,7 +64,12 @@ def main() -> None:
     parser.add_argument("--topics", type=int, default=20)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--topica", action="store_true")
     options = parser.parse_args()
+    if options.topica:
+        for source in (abstracts, tweets):
+            beside_topica(source, options)
+        return
     print(
         "| documents | prevalence | seconds | LPP with columns | without |\n|---|---|---|---|---|"
     )
@@ -79,6 +90,42 @@ def main() -> None:
                 f"| {source.__name__} | {given} | {seconds:.2f} | {own:.3f} | {common:.3f} |",
                 flush=True,
             )
+
+
+def beside_topica(source: Callable[[Path], tuple[pl.DataFrame, str]], options: Namespace) -> None:
+    """Print seconds and scores of topics, of opelda and of topica."""
+    import topica
+
+    table, formula = source(options.data)
+    train, test = parts(table, options.documents, 0)
+    levels = train.metadata[formula.split(" ")[0]]
+    frequent = levels.value_counts(sort=True)[levels.name][1:20]
+    given = np.column_stack([(levels == level).to_numpy() for level in frequent]).astype(float)
+    rows = [(row.indices, row.data.astype(int)) for row in train.X]
+    words = [[f"w{j}" for j in np.repeat(*row)] for row in rows]
+    K = options.topics
+    fits = {
+        "opelda": lambda: TopicModel(K, random_state=0, n_jobs=2).fit(train, prevalence=formula),
+        "topica DMR": lambda: fitted(topica.DMR(K, num_threads=2), words, given),
+        "topica STM": lambda: fitted(topica.STM(K), words, given),
+    }
+    for name, fit in fits.items():
+        begun = perf_counter()
+        model = fit()
+        took = perf_counter() - begun
+        if name == "opelda":
+            topics = model.components_
+        else:
+            topics = np.full((K, train.X.shape[1]), 1e-9)
+            topics[:, [int(word[1:]) for word in model.vocabulary]] += model.topic_word
+            topics /= topics.sum(axis=1, keepdims=True)
+        score = log_predictive_probability(topics, test.X, method="vb", random_state=0)
+        print(f"| {source.__name__} | {name} | {took:.1f} | {score.macro:.3f} |", flush=True)
+
+
+def fitted(model: Any, words: list[list[str]], given: np.ndarray) -> Any:
+    model.fit(words, given) if type(model).__name__ == "DMR" else model.fit(words, prevalence=given)
+    return model
 
 
 if __name__ == "__main__":
