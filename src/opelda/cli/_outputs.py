@@ -140,7 +140,7 @@ def write_rows(rows: Any, path: Path, semicolons: bool = False) -> None:
     from opelda.corpus.formats._writing import write_in_one_step
 
     kind, name = path.suffix.lower()[1:], "topics" if "topic" in rows.columns else "documents"
-    table = flat(rows).drop("query", strict=False)  # there is one
+    table = flat(rows).drop("query", strict=False)  # always 0
     if "date" in table.columns:
         dates = SourceColumns(kind).typed(table["date"], is_time=True)
         table = table.with_columns(dates.alias("date"))

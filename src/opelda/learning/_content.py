@@ -51,13 +51,18 @@ class Content:
         return sparse.csr_array((self.deviations[part], at), shape=(n_topics, n_words))
 
     def topics(self, group: int, common: NDArray[Any]) -> Topics:
-        """Return the topics of a group, given the common ones (K, V); they are kept."""
+        """Return the topics of a group, given the common ones (K, V), which are those of -1.
+
+        They are kept: learning and edits, which change the common topics, drop the whole part.
+        """
         if group not in self.tables:
-            found = common.astype(np.float64)
-            own = self.of_group(group, *common.shape).tocoo()
-            found[own.coords] *= np.exp(own.data)
-            found /= found.sum(axis=1, keepdims=True)
-            self.tables[group] = Topics(found.astype(np.float32))
+            found = common
+            if group >= 0:
+                own = self.of_group(group, *common.shape).tocoo()
+                found = common.astype(np.float64)
+                found[own.coords] *= np.exp(own.data)
+                found = (found / found.sum(axis=1, keepdims=True)).astype(np.float32)
+            self.tables[group] = Topics(found)
         return self.tables[group]
 
 

@@ -83,7 +83,7 @@ def compared_words(model: Any) -> Any:
 
 @dataclass(frozen=True)
 class Given:
-    """What `fit` is given beside documents."""
+    """Arguments of `fit` beside the documents."""
 
     validate_every: int = 10
     embeddings: Any = None

@@ -225,8 +225,7 @@ class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which 
         tables = None
         if content is not None:
             common = self.components_
-            everyone = Topics(common)
-            tables = [everyone if g < 0 else content.topics(g, common) for g in pairs[1].tolist()]
+            tables = [content.topics(g, common) for g in pairs[1].tolist()]
         return alphas[pairs[0]], member.ravel(), tables
 
     def _read(self, state: State, words: NDArray[np.int32] | None = None) -> NDArray[Any]:

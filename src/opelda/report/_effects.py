@@ -151,10 +151,10 @@ def least_squares(
 ) -> Regression:
     """Return least squares of the outcomes Y on the columns of A, with HC3 standard errors.
 
-    With `wanted`, of these combinations of coefficients. With `cluster`, errors are those of the
-    jackknife without one cluster at a time, which is HC3 for clusters of one document. MacKinnon &
-    White, "Some heteroskedasticity-consistent covariance matrix estimators with improved finite
-    sample properties" (1985).
+    The rows of `wanted` are combinations of coefficients to estimate instead. With `cluster`, the
+    errors are those of the delete-one-cluster jackknife, which is HC3 for single documents
+    (MacKinnon & White, "Some heteroskedasticity-consistent covariance matrix estimators with
+    improved finite sample properties", 1985).
     """
     n_free = A.shape[0] - A.shape[1]
     if n_free < 1:

@@ -241,7 +241,7 @@ def plot_predicted(effects: Sequence[EffectRow], *, n_topics: int = 6, ax: Any =
         percent(axis.yaxis, float(np.abs(axis.get_ylim()).max()), 0.05)
         axis.set_ylabel("predicted share of documents")
         axis.set_xlabel(written(column, 40))
-        axis.ticklabel_format(axis="x", useOffset=False)  # years as they are
+        axis.ticklabel_format(axis="x", useOffset=False)  # 1987.5, not +1.987e3
         tidy(axis)
         _name_lines(axis)
     return axis
