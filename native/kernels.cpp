@@ -12,6 +12,7 @@
 #include "fw.hpp"
 #include "learning.hpp"
 #include "ope.hpp"
+#include "posterior.hpp"
 #include "sweep.hpp"
 #include "vb.hpp"
 
@@ -97,6 +98,7 @@ const opelda::Kernels table = {
     .cvb0 = run_solver<Cvb0>,
     .cvb = run_solver<Cvb>,
     .cgs = run_solver<Cgs>,
+    .posterior = run_posterior,
     .fw = run_solver<Fw>,
     .em = run_em,
     .exact = exact,

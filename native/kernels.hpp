@@ -89,6 +89,19 @@ struct CgsSettings {
     int64_t max_tokens;          // of the longest document
 };
 
+struct PosteriorSettings {
+    int64_t burn_in, n_samples;  // discarded sweeps, used sweeps
+    int64_t n_tables;            // of topics, side by side in the rows
+    const uint64_t* keys;        // n_docs: of the streams of random numbers
+    const int32_t* main;         // n_docs: a topic each
+    int64_t max_tokens;          // of the longest document
+    double level;                // of the intervals
+    double z_level, z_tail;      // standard normal quantiles of level and (1 + level) / 2
+    float* lower;                // n_docs x topics of a table
+    float* upper;
+    float* probability;  // n_docs: that the main topic has the largest share
+};
+
 struct FwSettings {
     int64_t n_iter;
     const double* steps;  // n_iter
@@ -266,6 +279,7 @@ struct Kernels {
     Solve<Cvb0Settings>* cvb0;
     Solve<CvbSettings>* cvb;
     Solve<CgsSettings>* cgs;
+    Solve<PosteriorSettings>* posterior;
     Solve<FwSettings>* fw;
     Solve<EmSettings>* em;
     void (*exact)(const Problem&, const ExactSettings&, const Outputs&, Queue&, PickSink*);

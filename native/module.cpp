@@ -142,6 +142,25 @@ void cgs(const Batch& batch, const Results& results, int64_t burn_in, int64_t n_
     solve(&Kernels::cgs, settings, batch, results, burn_in + n_samples, n_threads);
 }
 
+void posterior(const Batch& batch, int64_t burn_in, int64_t n_samples, int64_t n_tables,
+               In<uint64_t, 1> keys, In<int32_t, 1> main, int64_t max_tokens, double level,
+               double z_level, double z_tail, Out<float, 2> lower, Out<float, 2> upper,
+               Out<float, 1> probability, int n_threads) {
+    const PosteriorSettings settings = {.burn_in = burn_in,
+                                        .n_samples = n_samples,
+                                        .n_tables = n_tables,
+                                        .keys = keys.data(),
+                                        .main = main.data(),
+                                        .max_tokens = max_tokens,
+                                        .level = level,
+                                        .z_level = z_level,
+                                        .z_tail = z_tail,
+                                        .lower = lower.data(),
+                                        .upper = upper.data(),
+                                        .probability = probability.data()};
+    solve(&Kernels::posterior, settings, batch, Results{}, burn_in + n_samples, n_threads);
+}
+
 void fw(const Batch& batch, const Results& results, In<double, 1> steps, int n_threads) {
     const auto n_iter = int64_t(steps.shape(0));
     solve(&Kernels::fw, {.n_iter = n_iter, .steps = steps.data()}, batch, results, n_iter,
@@ -272,6 +291,9 @@ NB_MODULE(_native, m) {
     m.def("cvb", &cvb, "batch"_a, "results"_a, nb::kw_only(), "n_iter"_a, "tol"_a, "n_threads"_a);
     m.def("cgs", &cgs, "batch"_a, "results"_a, nb::kw_only(), "burn_in"_a, "n_samples"_a, "keys"_a,
           "max_tokens"_a, "n_threads"_a);
+    m.def("posterior", &posterior, "batch"_a, nb::kw_only(), "burn_in"_a, "n_samples"_a,
+          "n_tables"_a, "keys"_a, "main"_a, "max_tokens"_a, "level"_a, "z_level"_a, "z_tail"_a,
+          "lower"_a, "upper"_a, "main_topic_probability"_a, "n_threads"_a);
     m.def("fw", &fw, "batch"_a, "results"_a, nb::kw_only(), "steps"_a, "n_threads"_a);
     m.def("em", &em, "batch"_a, "results"_a, nb::kw_only(), "n_iter"_a, "n_kept"_a, "start_words"_a,
           "n_threads"_a);

@@ -108,6 +108,9 @@ function documents() {
       offsets: Uint32Array.of(0, 2, 3, 4),
       topic: Uint16Array.of(1, 0, 0, 1),
       weight: Uint16Array.of(40000, 20000, 65535, 60000),
+      low: Uint16Array.of(30000, 0, 0, 50000),
+      high: Uint16Array.of(50000, 30000, 65535, 65535),
+      main: Uint16Array.of(60000, 65535, 60000),
       typical_offsets: Uint32Array.of(0, 1, 3),
       typical: Uint32Array.of(1, 2, 0),
       text_of: Uint32Array.of(0, 2),
@@ -130,7 +133,8 @@ test("documents are found by number, topic and words", () => {
   assert.deepEqual(all.find({ query: "red hen" }), [2]);
   assert.deepEqual(all.find({ topic: 0, query: "fox" }), [0]);
   assert.deepEqual(all.typical(1), [2, 0]);
-  assert.deepEqual(all.mixture(1), [{ topic: 0, weight: 1 }]);
+  assert.deepEqual(all.mixture(1), [{ topic: 0, weight: 1, low: 0, high: 1 }]);
+  assert.equal(all.mainProbability(1), 1);
 });
 
 test("one document without a name is a document", () => {

@@ -41,6 +41,23 @@ class Results:
     ) -> None: ...
 
 # module.cpp
+def posterior(
+    batch: Batch,
+    *,
+    burn_in: int,
+    n_samples: int,
+    n_tables: int,
+    keys: _Keys,
+    main: _Ints,
+    max_tokens: int,
+    level: float,
+    z_level: float,
+    z_tail: float,
+    lower: _Floats,
+    upper: _Floats,
+    main_topic_probability: _Floats,
+    n_threads: int,
+) -> None: ...
 def ope(
     batch: Batch,
     results: Results,

@@ -7,6 +7,7 @@ import re
 import shutil
 import zipfile
 from datetime import datetime
+from pathlib import Path
 
 import numpy as np
 import openpyxl
@@ -312,7 +313,7 @@ def test_best_topics_match_a_sort(n_topics, n, n_docs, least, seed):
     theta = np.random.default_rng(seed).dirichlet(np.ones(n_topics), n_docs).astype(np.float32)
     facts = pl.DataFrame({"document": range(n_docs), "tokens": [1.0] * n_docs})
     labels = [f"={k}" for k in range(n_topics)]
-    found = best_topics(facts, theta, labels, n, least)
+    found = best_topics(facts, theta, None, labels, n, least)
     assert found.width == 2 + 3 * min(n, n_topics)
     for row, mixture in zip(found.rows(), theta.astype(float), strict=True):
         best = sorted(range(n_topics), key=lambda k: -mixture[k])[:n]
@@ -322,3 +323,29 @@ def test_best_topics_match_a_sort(n_topics, n, n_docs, least, seed):
                 assert cells == (None, None, None)
             else:
                 assert cells == (k, f"={k}", pytest.approx(mixture[k], abs=6e-5))
+
+
+def test_intervals_in_every_format(cli, corpus_file, model_file):
+    model, corpus = opelda.load(model_file), corpus_file.read_text().splitlines()
+    found = model.infer(corpus, interval=0.9)
+    command = ("transform", model_file, corpus_file, "--interval", 0.9)
+    best = found.theta.argmax(axis=1)
+    rows = np.arange(len(best))
+    expected = {"low": found.lower, "high": found.upper}
+    for end in ("csv", "parquet", "npz", "jsonl"):
+        assert cli(*command, "-o", f"t.{end}").code == 0
+    table = pl.read_csv("t.csv")
+    lines = [json.loads(line) for line in Path("t.jsonl").read_text().splitlines()]
+    with np.load("t.npz") as arrays:
+        assert np.array_equal(arrays["lower"], found.lower)
+        assert np.array_equal(arrays["upper"], found.upper)
+    for name, bounds in expected.items():
+        of_best = bounds[rows, best]
+        assert np.allclose(table[f"{name} 1"], of_best, atol=1e-4)
+        assert np.allclose([line["topics"][0][name] for line in lines], of_best)
+        dense = pl.read_parquet("t.parquet").select(f"topic_{name}_{k}" for k in range(3))
+        assert np.array_equal(dense.to_numpy(), bounds)
+    assert np.allclose(table["main_topic_probability"], found.main_topic_probability)
+    failed = cli(*command[:-1], 95)
+    assert failed.code == 2
+    assert "--interval must be a number above 0" in failed.err

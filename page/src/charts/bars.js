@@ -13,7 +13,7 @@ const LETTERS = 14;
 /**
  * Draw bars.
  * @param {() => {label: string, value: number, href: ?string, colour: ?string, strong: ?boolean,
- *   title: ?string, number: ?string}[]} rows
+ *   title: ?string, number: ?string, low: ?number, high: ?number}[]} rows
  * @param {{name: string, most: ?number, format: ?(value: number) => string}} options `most` is what
  *   the whole width stands for
  */
@@ -45,6 +45,8 @@ function draw(svg, width, rows, { most, format }) {
     .attr("height", 10).attr("width", x.range()[1]);
   rest.append("rect").attr("class", "value").attr("x", left).attr("y", 8).attr("rx", 2)
     .attr("height", 10).attr("width", ({ value }) => Math.max(value > 0 ? 1.5 : 0, x(value)));
+  rest.filter(({ high }) => high !== undefined).append("path").attr("class", "interval")
+    .attr("d", ({ low, high }) => `M${left + x(low)},9v8m0,-4H${left + x(high)}m0,-4v8`);
   rest.append("text").attr("class", "share").attr("x", width).attr("y", 17)
     .attr("text-anchor", "end").text(told);
 }

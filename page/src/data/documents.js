@@ -32,14 +32,20 @@ export class Documents {
     return found < 0 ? null : found;
   }
 
-  /** A document's heaviest topics, the heaviest first. */
+  /** A document's heaviest topics, the heaviest first, with credible intervals of their shares. */
   mixture(i) {
-    const { offsets, topic, weight } = this.arrays;
+    const { offsets, topic, weight, low, high } = this.arrays;
     const found = [];
     for (let j = offsets[i]; j < offsets[i + 1]; j++) {
-      found.push({ topic: topic[j], weight: weight[j] / 65535 });
+      const [share, from, to] = [weight, low, high].map((values) => values[j] / 65535);
+      found.push({ topic: topic[j], weight: share, low: from, high: to });
     }
     return found;
+  }
+
+  /** The probability that a document's heaviest topic has its largest share. */
+  mainProbability(i) {
+    return this.arrays.main[i] / 65535;
   }
 
   /** A document's share of a topic; none where it is not among its heaviest. */

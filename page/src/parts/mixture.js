@@ -10,12 +10,17 @@ import { highlight } from "./coloured.js";
 
 /** The shares of a document's topics as a chart with its table. */
 export function mixtureFigure(mixture, colours, name) {
-  const rows = mixture.map(({ topic, weight }) => ({
+  const rows = mixture.map(({ topic, weight, low, high }) => ({
     label: `${topic}  ${label(topic)}`,
     value: weight,
+    low,
+    high,
+    title: `${topic}  ${label(topic)}: ${percent(weight)}`
+      + (high === undefined ? "" : `, 95% interval ${percent(low)} to ${percent(high)}`),
     href: address("topic", topic),
     colour: colours.has(topic) ? `colour-${colours.get(topic)}` : "plain",
   }));
+  const hasIntervals = mixture[0]?.high !== undefined;
   const rest = 1 - mixture.reduce((sum, { weight }) => sum + weight, 0);
   if (rest > 0.005) rows.push({ label: "all others", value: rest, colour: "plain" });
   return figure({
@@ -24,8 +29,9 @@ export function mixtureFigure(mixture, colours, name) {
     name,
     chart: bars(() => rows, { name: "Shares of topics", most: 1 }),
     data: () => ({
-      columns: ["topic", "label", "share"],
-      rows: mixture.map(({ topic, weight }) => [topic, label(topic), weight]),
+      columns: ["topic", "label", "share", ...(hasIntervals ? ["low", "high"] : [])],
+      rows: mixture.map(({ topic, weight, low, high }) =>
+        [topic, label(topic), weight, ...(hasIntervals ? [low, high] : [])]),
     }),
   });
 }
@@ -69,6 +75,14 @@ export function strip(mixture, colours) {
     return part;
   });
   return h("span", { class: "strip", role: "img", "aria-label": told, title: told }, parts);
+}
+
+/** How certain a document's shares are, in words. */
+export function certainty(mixture, probability) {
+  if (!mixture.length) return null;
+  const { topic } = mixture[0];
+  return [`Lines are 95% credible intervals. ${percent(probability)}: the probability that topic `,
+    `${topic} `, bdi(label(topic)), " has the largest share."];
 }
 
 /** What a mixture's certificate says, in words. */

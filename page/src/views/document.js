@@ -5,7 +5,7 @@ import * as store from "../data/store.js";
 import { bdi, h } from "../dom.js";
 import { plural } from "../numbers.js";
 import { bodyOf } from "../parts/document.js";
-import { certificate, legend, mixtureFigure } from "../parts/mixture.js";
+import { certainty, certificate, legend, mixtureFigure } from "../parts/mixture.js";
 import { address } from "../router.js";
 import { app } from "../state.js";
 import { missing } from "./missing.js";
@@ -40,6 +40,7 @@ export async function document({ id }) {
           "div",
           { class: "stack" },
           mixtureFigure(mixture, colours, `document-${all.number(i)}`),
+          h("p", { class: "note" }, certainty(mixture, all.mainProbability(i))),
           h("p", { class: "certificate" }, certificate(all.arrays.loss[i], all.arrays.tokens[i])),
         ),
       ),

@@ -31,12 +31,16 @@ from opelda.errors import InputError
 FORMATS = ("parquet", "csv", "tsv", "xlsx", "jsonl", "npz")
 WIDTHS = {"document": 50, "words": 60}  # of columns in .xlsx
 ARCHIVES = ("parquet", "xlsx", "npz")  # are compressed
+SHARES = ("weight", "topic_", "low", "high", "main_topic_probability")  # columns in percent
 SPREADSHEETS = ("csv", "tsv", "xlsx")  # have a row of best topics by default
 MOST_ROWS, MOST_COLUMNS, MOST_LETTERS = 1_048_576, 16_384, 32_767  # of a sheet, and of a cell
 
 # what XML cannot hold, what moves a cursor or turns text around, and the first of two escapes that
 # share an underscore, which XlsxWriter leaves unchanged
-OWN = re.compile(r"document|(unknown_)?tokens|loss|(topic|label|weight)([ _]\d+)?")  # columns
+OWN = re.compile(  # columns
+    r"document|(unknown_)?tokens|loss|main_topic_probability"
+    r"|(topic(_low|_high)?|label|weight|low|high)([ _]\d+)?"
+)
 
 # with at most the 15 digits of Excel, and without leading zeros
 NUMBER = r"^-?(?:0|[1-9]\d{0,14}|(?:0|[1-9]\d{0,8})\.\d{1,6})$"
@@ -46,7 +50,9 @@ _ODD = re.compile(
     "|_(?=x[0-9A-Fa-f]{4}_x[0-9A-Fa-f]{4}_)"
 )
 
-Write = Callable[[pl.DataFrame, NDArray[np.float32]], None]
+# lower and upper ends of credible intervals
+Bounds = tuple[NDArray[np.float32], NDArray[np.float32]] | None
+Write = Callable[[pl.DataFrame, NDArray[np.float32], Bounds], None]
 
 
 def format_of(output: str) -> str:
@@ -65,14 +71,15 @@ def facts_of(batch: MiniBatch, first: int, found: Any) -> pl.DataFrame:
     assert batch.n_tokens is not None  # as of every stream
     numbers = range(first, first + batch.X.shape[0])
     names = batch.names and [name or str(n) for name, n in zip(batch.names, numbers, strict=True)]
-    return pl.DataFrame(
-        {
-            "document": names or list(numbers),
-            "tokens": found.n_tokens,
-            "unknown_tokens": batch.n_tokens - row_sums(batch.X),
-            "loss": found.loss,
-        }
-    )
+    facts: dict[str, Any] = {
+        "document": names or list(numbers),
+        "tokens": found.n_tokens,
+        "unknown_tokens": batch.n_tokens - row_sums(batch.X),
+        "loss": found.loss,
+    }
+    if found.main_topic_probability is not None:
+        facts["main_topic_probability"] = found.main_topic_probability
+    return pl.DataFrame(facts)
 
 
 class SourceColumns:
@@ -112,7 +119,12 @@ class SourceColumns:
 
 
 def best_topics(
-    facts: pl.DataFrame, theta: NDArray[np.float32], labels: Sequence[str], n: int, least: float
+    facts: pl.DataFrame,
+    theta: NDArray[np.float32],
+    bounds: Bounds,
+    labels: Sequence[str],
+    n: int,
+    least: float,
 ) -> pl.DataFrame:
     """Return a row per document: source columns, best topics (number, label, weight), and facts.
 
@@ -133,6 +145,9 @@ def best_topics(
             f"label {rank + 1}": named[order[:, rank]],
             f"weight {rank + 1}": weights[:, rank],
         }
+        for name, ends in zip(("low", "high"), bounds or (), strict=False):
+            own = np.take_along_axis(ends, order[:, [rank]], axis=1)[:, 0]
+            part[f"{name} {rank + 1}"] = own.astype(np.float64).round(4)
         keep = pl.Series(shown[:, rank])
         columns += pl.DataFrame(part).select(pl.when(keep).then(pl.all())).get_columns()
     return pl.DataFrame(columns).hstack(facts.drop("document", *(each.name for each in source)))
@@ -153,11 +168,11 @@ def writer(
     n, a document has one row with its n best topics. An .xlsx file has a second sheet of `topics`.
     """
 
-    def table(facts: pl.DataFrame, theta: NDArray[np.float32]) -> pl.DataFrame:
+    def table(facts: pl.DataFrame, theta: NDArray[np.float32], bounds: Bounds) -> pl.DataFrame:
         if best is not None:
-            found = best_topics(facts, theta, *best, min_weight or 0.0)
+            found = best_topics(facts, theta, bounds, *best, min_weight or 0.0)
         else:
-            found = _mixtures(facts, theta, min_weight, nested=kind == "jsonl")
+            found = _mixtures(facts, theta, bounds, min_weight, nested=kind == "jsonl")
         counts = ("tokens", "unknown_tokens")
         whole = [name for name in counts if (found[name] % 1 == 0).all()]
         return found.with_columns(pl.col(whole).cast(pl.Int64))
@@ -166,14 +181,14 @@ def writer(
         if kind not in ARCHIVES:
             encoding = sys.stdout.encoding if output == "-" else None
             write = TextFile(file, kind, encoding, semicolons)
-            yield lambda facts, theta: write.add(table(facts, theta))
+            yield lambda *given: write.add(table(*given))
             return
         # rows wait beside the output, where there must be room anyway
         beside: dict[str, Any] = {"dir": Path(output).resolve().parent, "prefix": ".opelda-"}
         with TemporaryDirectory(**beside, ignore_cleanup_errors=True) as folder:
             if kind == "xlsx":
                 with Sheets(file, "documents", folder) as sheets:
-                    yield lambda facts, theta: sheets.add(table(facts, theta))
+                    yield lambda *given: sheets.add(table(*given))
                     if topics is not None:
                         sheets.begin("topics")
                         sheets.add(flat(topics))
@@ -256,7 +271,7 @@ class Sheets:
             raise InputError(f"A sheet has at most {MOST_ROWS:,} rows; write .csv.")
         rounded = {"score": self._round, "stability": self._round}
         formats = [
-            self._percent if name.startswith(("weight", "topic_")) else rounded.get(name)
+            self._percent if name.startswith(SHARES) else rounded.get(name)
             for name in table.columns
         ]
         for row in table.iter_rows():
@@ -318,8 +333,8 @@ class _Parquet:
         self.parts: list[Path] = []
         self.schema = pl.Schema()
 
-    def add(self, facts: pl.DataFrame, theta: NDArray[np.float32]) -> None:
-        table = _mixtures(facts, theta, self.min_weight)
+    def add(self, facts: pl.DataFrame, theta: NDArray[np.float32], bounds: Bounds) -> None:
+        table = _mixtures(facts, theta, bounds, self.min_weight)
         self.parts.append(Path(self.folder, f"{len(self.parts)}.arrow"))
         with polars_errors():
             table.write_ipc(self.parts[-1])
@@ -347,11 +362,13 @@ class _Npz:
         self.min_weight, self.names = min_weight, list[str]()
         self.parts: dict[str, list[Any]] = {}
 
-    def add(self, facts: pl.DataFrame, theta: NDArray[np.float32]) -> None:
+    def add(self, facts: pl.DataFrame, theta: NDArray[np.float32], bounds: Bounds) -> None:
         # NumPy gives every name the room of the longest
         self.names += (str(name)[:1_000] for name in facts["document"])
         for name in facts.columns[1:]:
             self.parts.setdefault(name, []).append(facts[name].to_numpy())
+        for name, ends in zip(("lower", "upper"), bounds or (), strict=False):
+            self.parts.setdefault(name, []).append(ends)
         keep = None if self.min_weight is None else _kept(theta, self.min_weight)
         mixtures = theta if keep is None else sparse.csr_array(np.where(keep, theta, 0))
         self.parts.setdefault("theta", []).append(mixtures)
@@ -377,21 +394,33 @@ def _kept(theta: NDArray[np.float32], min_weight: float) -> NDArray[np.bool_]:
 
 
 def _mixtures(
-    facts: pl.DataFrame, theta: NDArray[np.float32], min_weight: float | None, nested: bool = False
+    facts: pl.DataFrame,
+    theta: NDArray[np.float32],
+    bounds: Bounds,
+    min_weight: float | None,
+    nested: bool = False,
 ) -> pl.DataFrame:
     """Return facts with a column for each topic, or with the topics that weigh enough."""
+    ends = dict(zip(("low", "high"), bounds or (), strict=False))
     if min_weight is None and nested:
-        return facts.with_columns(pl.Series("theta", list(theta)))
+        dense = {"theta": theta} | ends
+        return facts.with_columns(pl.Series(name, list(rows)) for name, rows in dense.items())
     if min_weight is None:
-        names = [f"topic_{k}" for k in range(theta.shape[1])]
-        return facts.hstack(pl.DataFrame(theta, schema=names).get_columns())
+        dense = {"topic": theta} | {f"topic_{name}": rows for name, rows in ends.items()}
+        columns = {
+            f"{name}_{k}": rows[:, k] for name, rows in dense.items() for k in range(theta.shape[1])
+        }
+        return facts.hstack(pl.DataFrame(columns).get_columns())
     row, topic = np.nonzero(_kept(theta, min_weight))
     weight = theta[row, topic]
     order = np.lexsort((topic, -weight, row))  # a document's heaviest topic first
     long = facts[row].with_columns(
-        topic=pl.Series(topic[order], dtype=pl.Int32), weight=pl.Series(weight[order])
+        pl.Series("topic", topic[order], dtype=pl.Int32),
+        pl.Series("weight", weight[order]),
+        *(pl.Series(name, rows[row[order], topic[order]]) for name, rows in ends.items()),
     )
     if not nested:
         return long
     by_row = long.group_by(pl.Series("row", row), maintain_order=True)
-    return facts.with_columns(by_row.agg(topics=pl.struct("topic", "weight"))["topics"])
+    struct = pl.struct("topic", "weight", *ends)
+    return facts.with_columns(by_row.agg(topics=struct)["topics"])

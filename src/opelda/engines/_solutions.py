@@ -58,6 +58,15 @@ class Certificate:
 
 
 @dataclass(frozen=True)
+class Intervals:
+    """Credible intervals of shares, and the probability that the main topic has the largest."""
+
+    lower: NDArray[np.float32]  # (n_docs, K)
+    upper: NDArray[np.float32]
+    main_topic_probability: NDArray[np.float32]
+
+
+@dataclass(frozen=True)
 class Picks:
     """Mixtures of OPE, EM and Exact: a few topics, and a rest spread like the start.
 
@@ -104,6 +113,7 @@ class Solution:
     factors: NDArray[np.float32] | None = None
     # a bound, if wanted, of any mixture's lead in log-likelihood, or in f where f is concave
     loss: NDArray[np.float64] | None = None
+    intervals: Intervals | None = None  # of `CPUEngine.intervals`
 
     def dense(self) -> NDArray[Any]:
         """Return the mixtures, a number for each document and topic."""

@@ -35,6 +35,7 @@ from opelda.engines._solutions import (
     SPARSE,
     Batch,
     Certificate,
+    Intervals,
     Picks,
     Solution,
     Wanted,

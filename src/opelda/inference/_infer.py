@@ -22,6 +22,7 @@ from opelda.engines.seam import (
 )
 from opelda.errors import InputError, warn
 from opelda.inference._checked_topics import Topics, counts_over
+from opelda.inference._intervals import as_level, share_intervals, sparse_bounds
 from opelda.inference._method import Method
 from opelda.inference.cccp import CCCP, SMM
 from opelda.inference.cvb import CVB, CVB0
@@ -87,6 +88,10 @@ class Inference:
     method : Method
     missed : int array
         Rows of the documents for which the requested accuracy could not be proved.
+    lower, upper : float32 arrays or CSR arrays (D, K), or None
+        With ``interval``, the credible intervals of the shares. CSR arrays omit bounds below .005.
+    main_topic_probability : float32 array (D,) or None
+        The probability that the topic with the largest share in `theta` is the main topic.
     history : InferenceHistory or None
         With ``history=True``.
     """
@@ -103,6 +108,9 @@ class Inference:
     picked: sparse.csr_array | None = field(repr=False)
     method: Method
     missed: NDArray[np.intp]
+    lower: Any = field(default=None, repr=False)
+    upper: Any = field(default=None, repr=False)
+    main_topic_probability: NDArray[np.float32] | None = field(default=None, repr=False)
     history: InferenceHistory | None = field(default=None, repr=False)
 
     @property
@@ -124,6 +132,7 @@ def infer(
     method: str | Method = "ope",
     max_loss: float | PerToken | None = None,
     sparse_output: bool = False,
+    interval: float | None = None,
     history: bool = False,
     random_state: Any = None,
     n_jobs: int | None = None,
@@ -148,6 +157,9 @@ def infer(
         own mixture is not that good.
     sparse_output : bool
         Return mixtures as a CSR array, small where most topics have no share (``method="exact"``).
+    interval : float or None
+        The level of credible intervals of the shares, such as 0.95, by draws from the posterior for
+        these topics and this prior (docs/inference.md). They are on the CPU.
     history : bool
         State the quality of the mixtures after each iteration of OPE, EM or FW, without
         `max_loss`. It takes as many inferences as iterations.
@@ -183,7 +195,16 @@ def infer(
     few = flag("sparse_output", sparse_output) and task.method.knows_loss
     wanted = SPARSE if few else EVERYTHING
     given = table.on(resolved)
-    found = as_inference(resolved.infer(given, documents, task, wanted), task, sparse_output, X)
+    level, solution = as_level(interval), resolved.infer(given, documents, task, wanted)
+    if level is not None:
+        matrix, member = documents.matrix, np.zeros(documents.n_docs, np.int64)
+        readers: Any = [lambda words: table.components[:, words]]
+        drawn = share_intervals(
+            matrix, solution.dense(), readers, alpha[np.newaxis], member,
+            level=level, seed=task.seed, n_jobs=n_jobs,
+        )  # fmt: skip
+        solution = replace(solution, intervals=drawn)
+    found = as_inference(solution, task, sparse_output, X)
     if flag("history", history):
         cut = replace(task, accuracy=None)
         return replace(found, history=_history(resolved, given, documents, cut))
@@ -244,8 +265,15 @@ def as_inference(solution: Solution, task: Task, sparse_output: bool, X: Any) ->
     theta = solution.as_csr() if sparse_output else solution.theta
     if isinstance(theta, np.ndarray):
         theta = np.ascontiguousarray(theta)
+    drawn = solution.intervals
+    bounds: tuple[Any, Any] = (None, None) if drawn is None else (drawn.lower, drawn.upper)
+    if drawn is not None and sparse_output:
+        bounds = sparse_bounds(drawn.lower), sparse_bounds(drawn.upper)
     return Inference(
         theta=where_it_was(theta, X),
+        lower=bounds[0],
+        upper=bounds[1],
+        main_topic_probability=None if drawn is None else drawn.main_topic_probability,
         **vars(solution.certificate),
         loss=cast(Any, solution.loss),
         n_iter=solution.n_iter.astype(np.int32, copy=False),

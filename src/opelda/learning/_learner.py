@@ -41,7 +41,7 @@ from opelda.learning.editing._editor import EditsTopics
 from opelda.learning.streaming._stream_run import LearnsStreams
 from opelda.learning.streaming._window_sweeps import learn
 from opelda.metrics import coherence
-from opelda.metrics._matching import stability_over_runs
+from opelda.metrics._matching import match_topics, stability_over_runs
 from opelda.metrics._predictive import can_be_split
 
 # Coherence takes up to 2% of the time: with fewer than four passes and sweeps it counts a sample. A
@@ -162,6 +162,18 @@ class Learner(EditsTopics, LearnsStreams, BaseEstimator):  # type: ignore[misc] 
                 prototype = int(stability.mean(axis=1).argmax())
                 self._state = done[prototype]
                 self._state.stability = stability[prototype] if len(done) > 1 else None
+                self._state.runs = self._matched_runs(done)
+
+    def _matched_runs(self, done: list[State]) -> Any:
+        """Return the topics of other runs, in the order of the prototype's; None of a single run.
+
+        Intervals of shares include the differences between runs.
+        """
+        own = np.array(self._read(self._state), np.float64)
+        others = [self._read(state) for state in done if state is not self._state]
+        if not others:
+            return None
+        return np.stack([each[match_topics(own, each)[0]] for each in others]).astype(np.float32)
 
     def _fit(
         self,
@@ -313,6 +325,8 @@ class Learner(EditsTopics, LearnsStreams, BaseEstimator):  # type: ignore[misc] 
             state.n_docs_seen += collection.n_docs
             if reporter.tell(done, n_pass, collection.n_docs):
                 break
+        if plan.learns_prior:
+            state.alpha = sweeps.alpha
         return sweeps
 
     def fit_transform(self, X: Any, y: Any = None, **options: Any) -> Any:

@@ -68,5 +68,34 @@ def check_arrays(
             raise ValueError(f"its {what}: array {name!r} has NaN or infinite values")
 
 
+def _alpha(arrays: Arrays, _: Header, shape: tuple[int, int]) -> NDArray[np.float64]:
+    check_arrays(arrays, {"": (np.float64, shape[1:])}, "alpha")
+    if not ((arrays[""] >= 1e-30) & (arrays[""] <= 1e6)).all():
+        raise ValueError("its alpha is out of range")
+    return arrays[""]
+
+
+def _runs(arrays: Arrays, _: Header, shape: tuple[int, int]) -> NDArray[np.float32]:
+    check_arrays(arrays, {"": (np.float32, (None, shape[1], shape[0]))}, "runs")
+    if not ((arrays[""] >= 0.0) & (arrays[""] <= 1.0)).all():
+        raise ValueError("its runs have probabilities out of range")
+    return arrays[""]
+
+
+ALPHA = Part(
+    lambda value: ({"": value}, {}),
+    _alpha,
+    edited=lambda value, edit: edit.added(value),
+    has_header=False,
+)
+RUNS = Part(
+    lambda value: ({"": value}, {}),
+    _runs,
+    edited=_dropped,
+    learned=_dropped,
+    reused=_dropped,
+    replaced=_dropped,
+    has_header=False,
+)
 COHERENCE = per_topic(-1.0)
 STABILITY = per_topic(0.0)

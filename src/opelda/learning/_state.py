@@ -18,7 +18,7 @@ from opelda.inference._groups import Groups
 from opelda.learning._classes import CLASSES, Classes
 from opelda.learning._content import CONTENT, Content
 from opelda.learning._curve import CURVE, Curve
-from opelda.learning._part import COHERENCE, STABILITY, Part
+from opelda.learning._part import ALPHA, COHERENCE, RUNS, STABILITY, Part
 from opelda.learning._prevalence import PREVALENCE, Prevalence
 from opelda.learning.editing._edit import LABELS
 from opelda.learning.persistence._stored_groups import GROUPS
@@ -117,6 +117,8 @@ class State:
     classes: Annotated[Classes | None, CLASSES] = None  # labels of documents
     prevalence: Annotated[Prevalence | None, PREVALENCE] = None  # priors by columns
     content: Annotated[Content | None, CONTENT] = None  # words by a column
+    alpha: Annotated[NDArray[np.float64] | None, ALPHA] = None  # learned by sweeps
+    runs: Annotated[NDArray[np.float32] | None, RUNS] = None  # topics of other runs, matched
     labels: Annotated[dict[int, str], LABELS] = field(default_factory=dict)  # given by users
     # values computed from the weights, by name, with these weights and their version
     computed: dict[str, tuple[Weights, int, Any]] = field(

@@ -1,5 +1,6 @@
 """Reading a learned model: topics, mixtures, certificates, scores."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from opelda.errors import InputError
 from opelda.inference import Inference, Method, Topics
 from opelda.inference._groups import given_vectors, infer_members
 from opelda.inference._infer import as_inference, as_method, as_prior, as_task, missed
+from opelda.inference._intervals import as_level, share_intervals
 from opelda.learning._plan import Parameters
 from opelda.learning._state import State
 from opelda.learning.streaming._events import Event
@@ -150,12 +152,28 @@ class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which 
         dtype = np.float64 if documents.dtype == np.float64 else np.float32
         return seam.where_it_was(theta.astype(dtype, copy=False), X)
 
-    def infer(self, X: Any, *, embeddings: Any = None, data: Any = None) -> Inference:
+    def infer(
+        self,
+        X: Any,
+        *,
+        embeddings: Any = None,
+        data: Any = None,
+        interval: float | None = None,
+    ) -> Inference:
         """Infer the mixtures of `transform`, with certificates as of `opelda.inference.infer`.
 
         For documents with a group, f has the group's prior.
+
+        Parameters
+        ----------
+        X, embeddings, data : as for `transform`
+        interval : float or None
+            The level of credible intervals of the shares, such as 0.95 (docs/inference.md). The
+            prior has the weight that sweeps learned. With ``n_runs`` above 1, intervals include the
+            differences between the runs' topics.
         """
-        _, found, task = self._inferred(X, seam.EVERYTHING, seam.SPARSE, embeddings, data)
+        level = as_level(interval)
+        _, found, task = self._inferred(X, seam.EVERYTHING, seam.SPARSE, embeddings, data, level)
         return as_inference(found, task, self.sparse_output, X)
 
     def _inferred(
@@ -165,8 +183,9 @@ class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which 
         of_few: seam.Wanted,
         embeddings: Any = None,
         data: Any = None,
+        level: float | None = None,
     ) -> tuple[seam.Documents, seam.Solution, seam.Task]:
-        """Infer; request `of_few` instead for mixtures that are sparse."""
+        """Infer, with intervals of a level; request `of_few` instead for sparse mixtures."""
         state = self._learned()
         with state.lock:
             self._check_topics(state)
@@ -189,7 +208,46 @@ class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which 
             found = infer_members(
                 engine, state.weights, documents, task, wanted, alphas, member, tables
             )
+            if level is not None:
+                found = self._with_intervals(documents, found, task, alphas, member, tables, level)
             return documents, found, task
+
+    def _with_intervals(
+        self,
+        documents: seam.Documents,
+        found: seam.Solution,
+        task: seam.Task,
+        alphas: Any,
+        member: Any,
+        tables: Any,
+        level: float,
+    ) -> seam.Solution:
+        """Add intervals of shares; their prior has the learned weight and the mixtures' mean."""
+        state = self._state
+        runs = None if tables else state.runs
+        alpha, weight = task.alpha, float(task.alpha.sum())
+        if self.doc_topic_prior is None and state.alpha is not None:
+            alpha, weight = state.alpha, float(state.alpha.sum())
+
+        def read(words: NDArray[np.int32]) -> NDArray[Any]:
+            own = self._engine().read(state.weights, words)
+            return own if runs is None else np.concatenate((own, *runs[..., words]))
+
+        readers: list[Any] = [read]
+        if alphas is None or member is None:
+            alphas, member = alpha[np.newaxis], np.zeros(documents.n_docs, np.int64)
+        else:  # (-1 is without a group)
+            of_rows = weight * alphas / alphas.sum(axis=1, keepdims=True)
+            alphas, member = np.vstack((of_rows, alpha)), member % (len(alphas) + 1)
+            readers *= len(alphas)
+        if tables:
+            readers = [lambda words, own=own: own.components[:, words] for own in tables] + [read]
+        drawn = share_intervals(
+            documents.matrix, found.dense(), readers, alphas, member,
+            level=level, seed=state.seed, n_jobs=self.n_jobs,
+            n_tables=1 if runs is None else 1 + len(runs),
+        )  # fmt: skip
+        return replace(found, intervals=drawn)
 
     def _rows_of(self, X: Any, data: Any, n_docs: int) -> tuple[Any, Any, Any] | None:
         """Return the rows of columns: their priors, each document's row, and their topics.

@@ -47,6 +47,12 @@ def transform(
         max=1.0,
         panel=RESULTS,
     ),
+    interval: float | None = option(
+        "--interval LEVEL",
+        "Include credible intervals of the weights, such as 0.95, and the probability that the "
+        "best topic is the main topic.",
+        panel=RESULTS,
+    ),
     semicolons: bool = SEMICOLONS,
     embeddings: str | None = EMBEDDINGS,
     inference: Inference,
@@ -92,12 +98,15 @@ def transform(
             for block in blocks:
                 missing |= columns.difference(getattr(block.metadata, "columns", ()))
                 data = block.metadata if columns and not missing else None
-                found = learned.infer(block.X, embeddings=given.of(block), data=data)
+                found = learned.infer(
+                    block.X, embeddings=given.of(block), data=data, interval=interval
+                )
                 facts = facts_of(block, n_docs, found)
                 shown = facts if with_loss else facts.drop("loss")
                 if kind in SPREADSHEETS:
                     shown = beside.beside(shown, block.metadata, given.reading)
-                write(shown, found.theta)
+                bounds = None if interval is None else (found.lower, found.upper)
+                write(shown, found.theta, bounds)
                 n_docs += len(facts)
                 n_missed += len(found.missed)
                 n_unknown += float(facts["unknown_tokens"].sum())

@@ -25,6 +25,7 @@ from opelda.engines.seam import (
     Documents,
     Engine,
     HostWeights,
+    Intervals,
     Prior,
     Rows,
     SizeHistogram,
@@ -149,6 +150,25 @@ class CPUEngine(Engine):
             parts.append(self._solve(table, replace(rows, words=batch.slots), task, wanted))
         found: Solution = joined(parts)
         return found
+
+    def intervals(
+        self,
+        topics: TopicTable,
+        documents: Documents,
+        main: NDArray[np.integer],
+        alpha: NDArray[np.float64],
+        *,
+        level: float,
+        seed: int,
+        n_tables: int = 1,
+    ) -> Intervals:
+        """Return credible intervals of shares, by draws from the posterior for a prior alpha (K,).
+
+        Given are each document's main topic, and the topics of `n_tables` runs, one after another.
+        """
+        rows = topics.known_part(known(documents, topics.n_words))
+        n_threads = self.n_threads if rows.n_docs > 32 else 1
+        return kernels.intervals(topics, rows, main, alpha, level, seed, n_tables, n_threads)
 
     def certify(
         self,

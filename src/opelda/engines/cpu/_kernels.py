@@ -5,17 +5,31 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri
 
 from opelda import _native
 from opelda.engines import seam as s
 from opelda.engines._solutions import certify_empty, completed
 from opelda.engines.cpu._tables import TopicTable
-from opelda.engines.seam import Batch, Certificate, Picks, Rows, Solution, Task, Wanted, is_concave
+from opelda.engines.seam import (
+    Batch,
+    Certificate,
+    Intervals,
+    Picks,
+    Rows,
+    Solution,
+    Task,
+    Wanted,
+    is_concave,
+)
 from opelda.errors import InputError
 
 # Multiply-adds that the exact mixture of a document may cost, about 0.1 s and 10 s: where it only
 # makes a certificate closer, and where the task has an accuracy.
 CERTIFICATE_WORK, ACCURACY_WORK = 2**30, 2**36
+# Sweeps discarded and used by each of the sixteen chains that draw a document's intervals. Coverage
+# is the same after longer burn-in, and .3% higher with twice the draws (benchmarks/intervals.py).
+BURN_IN, N_SAMPLES = 2, 4
 
 
 class Call:
@@ -178,6 +192,39 @@ def _cgs(settings: s.CGSSettings, call: Call) -> dict[str, Any]:
 def content_keys(rows: Rows, ids: NDArray[np.int32] | None, n_threads: int) -> NDArray[np.uint64]:
     """Return a key per document; see `seam.content_keys`."""
     return _native.content_keys(rows.indptr, rows.words, rows.counts, ids, n_threads=n_threads)
+
+
+def intervals(
+    table: TopicTable,
+    rows: Rows,
+    main: NDArray[np.integer],
+    alpha: NDArray[np.float64],
+    level: float,
+    seed: int,
+    n_tables: int,
+    n_threads: int,
+) -> Intervals:
+    """Draw from the posterior of mixtures; a table has the topics of one run."""
+    shape = rows.n_docs, table.n_topics // n_tables
+    found = Intervals(
+        np.empty(shape, np.float32), np.empty(shape, np.float32), np.empty(shape[0], np.float32)
+    )
+    ends = np.concatenate(([0], np.cumsum(s.tokens_of(rows.counts))))[rows.indptr]
+    _native.posterior(
+        native_batch(table, rows, np.tile(alpha, n_tables).astype(np.float32)),
+        burn_in=BURN_IN,
+        n_samples=N_SAMPLES,
+        n_tables=n_tables,
+        keys=s.seeded(content_keys(rows, table.ids, n_threads), seed),
+        main=main.astype(np.int32),
+        max_tokens=int(np.diff(ends).max(initial=0)),
+        level=level,
+        z_level=float(ndtri(level)),
+        z_tail=float(ndtri((1 + level) / 2)),
+        **vars(found),
+        n_threads=n_threads,
+    )
+    return found
 
 
 def certify(

@@ -87,6 +87,8 @@ def learn(plan: Plan, state: State, batch: UpdateBatch) -> Updated | None:
         state.watch = watch.restarted(is_settled=state.window.is_settled)
     elif window.is_due:
         state.window = _sweep(plan, state, replace(window))
+    if plan.learns_prior:
+        state.alpha = state.window.alpha
     share = float(tokens.lengths.sum() / (weights.scale * weights.sums.sum()))
     return Updated(min(share, 1.0), perf_counter() - added, added - started, np.nan)
 

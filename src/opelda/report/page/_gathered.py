@@ -30,6 +30,7 @@ NEW_AT_ONCE = 20_000
 GROUP_SUMS = 10_000_000  # entries of the sums of groups
 WITHIN = (0.01, 0.1, 1.0)  # nats
 NEAR = 0.05  # nats per word
+LEVEL = 0.95  # of credible intervals
 # Units of held sums, each within the next, and bins of a unit that are held: days may become weeks.
 HELD = {"minute": 60, "hour": 60, "day": 7 * MOST_BINS, "month": 60, "quarter": 60, "year": np.inf}
 
@@ -105,6 +106,9 @@ class Entry:
     loss: float
     topics: NDArray[np.uint16]
     weights: NDArray[np.float32]
+    low: NDArray[np.float32]  # of credible intervals of the weights
+    high: NDArray[np.float32]
+    main: float  # the probability that the first topic is the main topic
     time: datetime | None
     group: str | None
     # at most one of the two
@@ -184,7 +188,9 @@ class Gathered:
         chosen = np.isin(numbers, list(typical))
         listed, told = chosen | self._listed.drawn(numbers), chosen | self._told.drawn(numbers)
         self.texts_are_known |= batch.texts is not None
-        for row in np.flatnonzero(listed).tolist():
+        rows = np.flatnonzero(listed).tolist()
+        bounds: Any = self._intervals(X[rows]) if rows else None
+        for at, row in enumerate(rows):
             topics = np.argsort(-theta[row], kind="stable")[:8]
             topics = topics[theta[row, topics] >= 0.01]
             name = None if batch.names is None else batch.names[row]
@@ -195,6 +201,9 @@ class Gathered:
                 float(found.loss[row]),
                 topics.astype(np.uint16),
                 theta[row, topics].astype(np.float32),
+                bounds.lower[at, topics],
+                bounds.upper[at, topics],
+                float(bounds.main_topic_probability[at]),
                 times[row],
                 groups[row],
             )
@@ -208,6 +217,14 @@ class Gathered:
         self._n_new += int(listed.sum())
         if self._n_new >= NEW_AT_ONCE:
             self._prune(typical)
+
+    def _intervals(self, X: sparse.csr_array) -> Any:
+        """Return inference with dense credible intervals."""
+        is_sparse = self.model.sparse_output
+        try:
+            return self.model.set_params(sparse_output=False).infer(X, interval=LEVEL)
+        finally:
+            self.model.set_params(sparse_output=is_sparse)
 
     def _columns(self, table: Any, n: int) -> tuple[list[Any], list[Any]]:
         """Return the documents' times and groups; the first mini-batch decides on the columns."""

@@ -130,12 +130,17 @@ def documents(found: Gathered, meta: dict[str, Any]) -> str:
     index = {number: i for i, number in enumerate(found.entries)}
     typical = [[index[n] for n in row if n in index] for row in found.typical]
     told = [i for i, entry in enumerate(entries) if entry.text is not None or entry.counts]
-    weights = np.concatenate([[], *(entry.weights for entry in entries)])
+    shares: dict[str, list[Any]] = {
+        "weight": [entry.weights for entry in entries],
+        "low": [entry.low for entry in entries],
+        "high": [entry.high for entry in entries],
+        "main": [[entry.main] for entry in entries],
+    }
     arrays: dict[str, NDArray[Any]] = {
         "names": joined((" ".join(str(entry.name).split())[:500] for entry in entries), "\n"),
         "number": np.array(list(index), np.uint32),
         **_ragged("offsets", "topic", [entry.topics for entry in entries], np.uint16),
-        "weight": np.rint(weights * LEVELS).astype(np.uint16),
+        **{name: _levels(parts) for name, parts in shares.items()},
         "tokens": np.array([entry.tokens for entry in entries], np.float32),
         "loss": np.array([entry.loss for entry in entries], np.float32),
         **_ragged("typical_offsets", "typical", typical, np.uint32),
@@ -155,6 +160,12 @@ def documents(found: Gathered, meta: dict[str, Any]) -> str:
         arrays |= _ragged("count_offsets", "count_words", [ids for ids, _ in counts], np.uint32)
         arrays["counts"] = np.concatenate([[], *(n for _, n in counts)]).astype(np.float32)
     return packed({"n_docs": len(entries)}, arrays)
+
+
+def _levels(parts: list[Any]) -> NDArray[np.uint16]:
+    """Return shares as whole numbers."""
+    found: NDArray[np.uint16] = np.rint(np.concatenate([[], *parts]) * LEVELS).astype(np.uint16)
+    return found
 
 
 def _ragged(ends: str, name: str, parts: Any, dtype: Any) -> dict[str, NDArray[Any]]:
