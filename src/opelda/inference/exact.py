@@ -57,6 +57,9 @@ class Exact(Method):
     whose G_k is too steep until the bound is small enough; all others have exactly no share. Where
     all alpha_k are at least 1 and some are more, the posterior's maximum is found instead, and
     every topic has a share. Lindsay (1995); Kim et al. (2020); docs/inference.md has the theorem.
+    For known topics and under conditions, the most likely mixture can be exactly sparse without
+    regularisation, and attains the minimax rate of the L1 error (Bing, Bunea, Strimas-Mackey &
+    Wegkamp, Annals of Statistics 50(6), 2022).
 
     Parameters
     ----------
