@@ -114,6 +114,7 @@ PUBLIC = {
     "opelda.optimize": ["Box", "Domain", "L1Ball", "Polytope", "Simplex", "Term", "maximize"],
     "opelda.report": [
         "estimate_effect",
+        "export_proxann",
         "label_topics",
         "map_positions",
         "nearest",

@@ -1,5 +1,8 @@
-"""Mixtures of documents: concentration, and variation with the seed of inference."""
+"""Mixtures of documents: concentration, variation with the seed of inference, a model's own."""
 
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -111,3 +114,26 @@ def _spread(runs: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.
     # from the first run on: the mean of equal numbers is then not off by a rounding
     offset = runs - runs[0]
     return runs[0] + offset.mean(axis=0), offset.std(axis=0, ddof=1)
+
+
+@contextmanager
+def columns_without_names() -> Iterator[None]:
+    """Let a model that learned from a data frame take arrays without column names."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "X does not have valid feature names", UserWarning)
+        yield
+
+
+@columns_without_names()
+def mixtures(model: Any, X: Any) -> NDArray[np.float32]:
+    found = model.transform(X)
+    return found.toarray() if hasattr(found, "toarray") else np.asarray(found)
+
+
+def check_model(model: Any) -> None:
+    """Raise unless the model can infer mixtures."""
+    if not callable(getattr(model, "transform", None)):
+        raise InputError(
+            f"must be a fitted model, got {type(model).__name__}; topics cannot infer mixtures.",
+            "model",
+        )

@@ -8,6 +8,7 @@ from opelda.metrics._top_words import topic_weights as topic_weights
 from opelda.report import plots as plots
 from opelda.report import rows as rows
 from opelda.report._effects import estimate_effect
+from opelda.report._proxann import export_proxann
 from opelda.report._retrieval import nearest, search, top_documents
 from opelda.report._shares import topics_by, topics_over_time
 from opelda.report._topic_map import map_positions
@@ -17,6 +18,7 @@ from opelda.report.page._write import write_report
 
 __all__ = [
     "estimate_effect",
+    "export_proxann",
     "label_topics",
     "map_positions",
     "nearest",

@@ -1,9 +1,7 @@
 """Documents given in any form, block by block: their counts, mixtures and columns."""
 
 import re
-import warnings
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -15,6 +13,7 @@ from opelda.corpus._column_names import usual_column
 from opelda.corpus._kinds import are_documents
 from opelda.corpus._matrix import row_sums
 from opelda.errors import InputError
+from opelda.metrics._mixture_measures import check_model
 from opelda.metrics._topics import MeasuredTopics
 
 BLOCK = 4096
@@ -73,29 +72,6 @@ def labelled_blocks(model: Any, corpus: Any, labels: Any) -> Iterator[tuple[Any,
         more = "more" if n_docs > len(labels) else f"{n_docs}"
         raise InputError(
             f"There are {len(labels)} labels, but {more} documents; pass one label per document."
-        )
-
-
-@contextmanager
-def columns_without_names() -> Iterator[None]:
-    """Let a model that learned from a data frame take arrays without column names."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "X does not have valid feature names", UserWarning)
-        yield
-
-
-@columns_without_names()
-def mixtures(model: Any, X: Any) -> NDArray[np.float32]:
-    found = model.transform(X)
-    return found.toarray() if hasattr(found, "toarray") else np.asarray(found)
-
-
-def check_model(model: Any) -> None:
-    """Raise unless the model can infer mixtures."""
-    if not callable(getattr(model, "transform", None)):
-        raise InputError(
-            f"must be a fitted model, got {type(model).__name__}; topics cannot infer mixtures.",
-            "model",
         )
 
 

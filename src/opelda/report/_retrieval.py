@@ -15,14 +15,13 @@ from opelda.corpus._column_names import usual_column
 from opelda.corpus._matrix import row_sums
 from opelda.corpus._read import LEAST_WORDS
 from opelda.errors import InputError
+from opelda.metrics._mixture_measures import check_model, mixtures
 from opelda.metrics._top_words import labels_of, shares_or_even
 from opelda.metrics._topics import MeasuredTopics, chosen_topics
 from opelda.report._document_blocks import (
     DocumentBlock,
     beginning,
-    check_model,
     document_blocks,
-    mixtures,
 )
 from opelda.report.rows import DocumentRow, FoundRow, Table
 

@@ -12,9 +12,10 @@ from opelda._names import UNITS
 from opelda._validation import choice, number, whole
 from opelda._word_ranking import LAMBDA, SMALLEST, heaviest
 from opelda.errors import InputError
+from opelda.metrics._mixture_measures import mixtures
 from opelda.metrics._top_words import labels_of
 from opelda.metrics._topics import MeasuredTopics, chosen_topics
-from opelda.report._document_blocks import column_of, labelled_blocks, mixtures
+from opelda.report._document_blocks import column_of, labelled_blocks
 from opelda.report._times import group_bins, time_bins
 from opelda.report._unmixing import INTERVALS_NOTE, Unmixing, on_simplex
 from opelda.report.rows import ShareRow, Table

@@ -10,9 +10,10 @@ from opelda._word_ranking import LAMBDA, Rank, distinct, heaviest
 from opelda.errors import InputError
 from opelda.learning._learner import Learner
 from opelda.metrics import _top_words
+from opelda.metrics._mixture_measures import mixtures
 from opelda.metrics._top_words import rank_words, topic_weights
 from opelda.metrics._topics import GivenTopics, MeasuredTopics, chosen_topics
-from opelda.report._document_blocks import called, document_blocks, mixtures
+from opelda.report._document_blocks import called, document_blocks
 from opelda.report._retrieval import top_documents
 from opelda.report.rows import DocumentRow, GroupWordsRow, Table, TopicMove, TopicRow
 

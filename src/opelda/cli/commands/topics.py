@@ -244,8 +244,9 @@ def _save_labels(given: str, labels: dict[int, str]) -> None:
 
 def _typical_documents(model: Any, n: int, sources: list[str], reading: options.Reading) -> Any:
     """Return the most typical documents of each topic as rows."""
+    from opelda.metrics._mixture_measures import mixtures
     from opelda.metrics._top_words import labels_of
-    from opelda.report._document_blocks import mixtures, numbered
+    from opelda.report._document_blocks import numbered
     from opelda.report._retrieval import TypicalDocuments
 
     found = TypicalDocuments(n)

@@ -16,7 +16,7 @@ import numpy as np
 from opelda.corpus import stream
 from opelda.corpus.formats._writing import write_in_one_step
 from opelda.errors import InputError
-from opelda.report._document_blocks import columns_without_names
+from opelda.metrics._mixture_measures import columns_without_names
 from opelda.report.page._facts import compared, counted, facts, model_facts
 from opelda.report.page._gathered import Gathered
 from opelda.report.page._payload import ExportedTopics

@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 from opelda._names import UNITS
 from opelda._validation import choice, whole
 from opelda.errors import InputError
+from opelda.metrics._mixture_measures import check_model
 from opelda.metrics._top_words import labels_of
 from opelda.metrics._topics import chosen_topics
-from opelda.report._document_blocks import check_model, column_of
+from opelda.report._document_blocks import column_of
 from opelda.report._effects import INTERCEPT
 from opelda.report._shares import MOST_GROUPS, SharesByBin, corpus_shares
 from opelda.report._times import gaps_after, group_bins, time_bins
