@@ -108,8 +108,10 @@ PUBLIC = {
         "split_tokens",
         "topic_diversity",
         "topic_exclusivity",
+        "topic_intrusion",
         "topic_stability",
         "windows",
+        "word_intrusion",
     ],
     "opelda.optimize": ["Box", "Domain", "L1Ball", "Polytope", "Simplex", "Term", "maximize"],
     "opelda.report": [

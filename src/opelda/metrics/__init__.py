@@ -1,6 +1,10 @@
-"""Measures of topics: prediction of held-out words, coherence, diversity, stability."""
+"""Measures of topics: prediction of held-out words, coherence, intrusion, diversity, stability."""
 
 from opelda.metrics._coherence import coherence, windows
+from opelda.metrics._intrusion import Intrusion as Intrusion
+from opelda.metrics._intrusion import IntrusionAnswer as IntrusionAnswer
+from opelda.metrics._intrusion import IntrusionQuestion as IntrusionQuestion
+from opelda.metrics._intrusion import topic_intrusion, word_intrusion
 from opelda.metrics._matching import match_topics, topic_stability
 from opelda.metrics._mixture_measures import InferenceSpread as InferenceSpread
 from opelda.metrics._mixture_measures import effective_topics, inference_spread
@@ -18,6 +22,8 @@ __all__ = [
     "split_tokens",
     "topic_diversity",
     "topic_exclusivity",
+    "topic_intrusion",
     "topic_stability",
     "windows",
+    "word_intrusion",
 ]
