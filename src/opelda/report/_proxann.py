@@ -103,5 +103,5 @@ def export_proxann(
             "distractor_doc": distractor_doc,
         }
     with write_in_one_step(path) as file:
-        file.write(json.dumps({"opelda": exported}, indent=2, ensure_ascii=False).encode())
+        file.write(json.dumps({"opelda": exported}, indent=2).encode())
     return Path(path)
