@@ -54,6 +54,20 @@ def test_shares_and_effects_match_python(cli, folder):
             assert (label in shown.out) or row["topic"] != 1
 
 
+def test_cross_fitted_effects_match_python(cli, folder):
+    model = opelda.load("m.opelda")
+    corpus = read("t.jsonl", text_column="text", vocabulary=model.vocabulary_, metadata=["party"])
+    wanted = estimate_effect(model, corpus, "party", n_splits=2)
+    asked = ("m.opelda", "t.jsonl", "-t", "text", "--effect", "party", "--splits", 2)
+    done = cli("topics", *asked, "--json")
+    assert done.code == 0, done.err
+    found = json.loads(done.out)["effects"]
+    assert sorted(found, key=str) == sorted(wanted.to_polars().to_dicts(), key=str)
+    assert wanted.note in " ".join(done.err.split())
+    treated_as_known = estimate_effect(model, corpus, "party")
+    assert all(a.se != b.se for a, b in zip(wanted, treated_as_known, strict=True))
+
+
 def test_tables_are_safe_for_spreadsheets(cli, folder):
     asked = ("topics", "m.opelda", "t.jsonl", "-t", "text", "--by", "party")
     for name in ("f.csv", "f.tsv", "f.xlsx"):
@@ -76,6 +90,7 @@ def test_tables_are_safe_for_spreadsheets(cli, folder):
         (["--by", "party"], "add a CORPUS after the model"),
         (["t.jsonl"], "needs --docs 3, --time date"),
         (["t.jsonl", "--by", "party", "--time", "date"], "mutually exclusive"),
+        (["t.jsonl", "--by", "party", "--splits", "2"], "--splits requires --effect"),
         (["t.jsonl", "--by", "what"], "no key 'what'"),
         (["t.jsonl", "--time", "date", "--unit", "eon"], "--unit must be 'minute'"),
         (["t.jsonl", "--by", "party", "--docs", "2"], "exclude --docs, --rank and --label-with"),

@@ -4,6 +4,7 @@ import glob
 import os
 import re
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import fields
 from typing import Any
 
@@ -158,6 +159,13 @@ class Columns(Group, panel=COMMON):
         "--clusters COLUMN", "Column of documents alike, such as author, for --effect.",
         panel=RESULTS,
     )  # fmt: skip
+    n_splits: int | None = option(
+        "--splits N",
+        "Cross-fit --effect by N random splits, for documents that the model has learned from: "
+        "each takes the time of two fits; 3 are enough.",
+        min=2,
+        panel=RESULTS,
+    )
 
     def check(self) -> None:
         """Reject an unknown unit, and more than one kind of column."""
@@ -168,9 +176,20 @@ class Columns(Group, panel=COMMON):
         given = [f"--{name}" for name in ("time", "by", "effect") if getattr(self, name)]
         if len(given) > 1:
             raise InputError(f"{' and '.join(given)} are mutually exclusive; remove one of them.")
-        for name in ("at", "clusters"):
+        for name in ("at", "clusters", "n_splits"):
             if getattr(self, name) and not self.effect:
-                raise InputError(f"--{name} requires --effect; add --effect FORMULA.")
+                raise InputError("requires --effect; add --effect FORMULA.", name)
+
+    def effects(self, model: Any, documents: Any, **more: Any) -> Any:
+        """Return the table of --effect, with a bar while topics are learned again."""
+        from opelda.cli._terminal import reading_bar
+        from opelda.report import estimate_effect
+
+        more |= {"at": self.at, "clusters": self.clusters, "n_splits": self.n_splits or 0}
+        with reading_bar("refitting", "fits") if self.n_splits else nullcontext() as bar:
+            if bar is not None:
+                more["progress"] = lambda doing, done, fits: bar(done, done, fits)
+            return estimate_effect(model, documents, self.effect or (), **more)
 
     def names(self) -> list[str]:
         """Return the columns that are named."""

@@ -26,6 +26,10 @@ INTERVALS_NOTE = (
     "Intervals treat topics as known; they are too narrow for the training "
     "documents and for groups of 10 or fewer documents."
 )
+CROSS_FITTED_NOTE = (
+    "Intervals include the error of topics, by cross-fitting; they are too "
+    "narrow for groups of 10 or fewer documents."
+)
 
 
 class Unmixing:

@@ -23,7 +23,7 @@ EITHER = "time or groups"
 OF_DOCUMENTS = {
     "time": {"unit", "time"},
     "groups": {"by"},
-    "effect": {"effect", "at", "clusters"},
+    "effect": {"effect", "at", "clusters", "n_splits"},
     EITHER: set[str](),
 }
 
@@ -84,7 +84,7 @@ def plot(
         named = columns.names()
         documents = read_over(columns_of(learned), corpus, reading, metadata=named or "auto")
         kind = kind if named else _drawable(kind, documents)
-    save_figure(path, lambda: _draw(learned, kind, documents, given), title)
+    save_figure(path, lambda: _draw(learned, kind, documents, given, columns), title)
     note(f"{KINDS[kind][0].upper()}{KINDS[kind][1:]}: {output}")
 
 
@@ -105,9 +105,11 @@ def _check(kind: str, given: dict[str, Any], has_corpus: bool) -> None:
         raise InputError("--only and --topics are mutually exclusive; remove --topics.")
 
 
-def _draw(model: Any, kind: str, documents: Any, given: dict[str, Any]) -> Any:
+def _draw(
+    model: Any, kind: str, documents: Any, given: dict[str, Any], columns: options.Columns
+) -> Any:
     """Return the axes of a new figure."""
-    from opelda.report import estimate_effect, plots
+    from opelda.report import plots
 
     names = {"topics": "n_topics", "only": "only" if kind == "words" else "topics"}
     names |= {"words": "n_words", "unit": "unit"}
@@ -117,9 +119,7 @@ def _draw(model: Any, kind: str, documents: Any, given: dict[str, Any]) -> Any:
     if kind in of_model:
         return of_model[kind](model, **asked)
     if kind == "effect":
-        how: dict[str, Any] = {name: given[name] for name in ("at", "clusters") if name in given}
-        how |= {"topics": asked.pop("topics")} if "topics" in asked else {}
-        rows = estimate_effect(model, documents, given["effect"], **how)
+        rows = columns.effects(model, documents, topics=asked.pop("topics", None))
         return (plots.plot_predicted if "at" in given else plots.plot_effect)(rows, **asked)
     draw = plots.plot_over_time if kind == "time" else plots.plot_groups
     return draw(model, documents, given.get("time", given.get("by")), **asked)

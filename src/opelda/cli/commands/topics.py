@@ -164,12 +164,7 @@ def topics(
         asked: dict[str, Any] = {"topics": numbers, "n_words": n_words}
         rows: Any
         if columns.effect:
-            more: dict[str, Any] = {
-                "at": columns.at,
-                "clusters": columns.clusters,
-                "topics": numbers,
-            }
-            rows = report.estimate_effect(learned, documents, columns.effect, **more)
+            rows = columns.effects(learned, documents, topics=numbers)
         elif columns.by is not None:
             rows = report.topics_by(learned, documents, columns.by, **asked)
         else:

@@ -181,7 +181,7 @@ def plot_effect(
     rows.sort(key=lambda row: (-row.estimate, row.topic))
     places = np.arange(len(rows))
     estimates, low, high = np.array([(row.estimate, row.low, row.high) for row in rows]).T
-    with frame(ax, 6.4, 0.24 * len(rows) + 0.9, note=INTERVALS_NOTE) as axis:
+    with frame(ax, 6.4, 0.24 * len(rows) + 0.9, note=_note(effects)) as axis:
         axis.axvline(0.0, color=GREY, lw=0.8)
         axis.hlines(places, low, high, color=BLUE, lw=1.6)
         axis.plot(estimates, places, "o", color=BLUE, ms=4)
@@ -230,12 +230,12 @@ def plot_predicted(effects: Sequence[EffectRow], *, n_topics: int = 6, ax: Any =
     except ValueError:
         ticks, top = [written(value, 24) for value in values], max(e.max() for e in ends.values())
         height = 0.24 * len(ticks) + 0.95
-        with frame(ax, 2.7, height, len(chosen), 3, note=INTERVALS_NOTE, sharey=True) as axes:
+        with frame(ax, 2.7, height, len(chosen), 3, note=_note(effects), sharey=True) as axes:
             for axis, k in zip(axes, chosen, strict=True):
                 bars(axis, ticks, ends[k][0], labels[k], top, ends[k][1:])
                 axis.set_xlabel("predicted share of documents", fontsize="x-small")
         return axes
-    with frame(ax, 7.2, 3.8, note=INTERVALS_NOTE) as axis:
+    with frame(ax, 7.2, 3.8, note=_note(effects)) as axis:
         for k, (colour, _, dash) in zip(chosen, LINES, strict=False):
             axis.plot(numbers, ends[k][0], dash, color=colour, lw=1.6, label=labels[k])
             axis.fill_between(numbers, *ends[k][1:], color=colour, alpha=0.18, lw=0)
@@ -261,6 +261,11 @@ def _chosen(
     if not 1 <= len(wanted) <= most:
         raise InputError(f"must name 1 to {most} topics, got {len(wanted)}.", "topics")
     return wanted
+
+
+def _note(effects: Sequence[EffectRow]) -> str:
+    """Return the note of a table of effects."""
+    return getattr(effects, "note", "") or INTERVALS_NOTE
 
 
 def _name_lines(axis: Any) -> None:
