@@ -83,7 +83,7 @@ def estimated(model, group, X, n_splits=0):
 
 
 def of_abstracts(seed, n_topics, n_splits, kept):
-    """Yield names, effects of categories, half-widths, and effects on other abstracts."""
+    """Yield names, effects of categories, half-widths, effects on others and their variances."""
     corpus, rng = read(ABSTRACTS, metadata=["category"]), np.random.default_rng(seed)
     X, is_seen = corpus.X.copy(), rng.permutation(len(corpus)) < len(corpus) // 2
     X.data = rng.binomial(X.data.astype(int), kept).astype(float)
@@ -96,15 +96,16 @@ def of_abstracts(seed, n_topics, n_splits, kept):
         found.append([(e.estimate, (e.high - e.low) / 2) for e in effects if e.term in columns])
     (truth, error), *others = np.array(found).transpose(0, 2, 1)
     for name, (estimate, half) in zip(("", f", {n_splits} splits"), others, strict=True):
-        yield f"`estimate_effect`{name}", estimate, np.hypot(half, error), truth
+        variance = (error / stats.norm.ppf(0.975)) ** 2
+        yield f"`estimate_effect`{name}", estimate, np.hypot(half, error), truth, variance
 
 
 def show(size, found) -> None:
     """Print the coverage of each method."""
     for name, rows in found.items():
-        estimate, half, true = np.array(rows).transpose(1, 0, 2)
+        estimate, half, true, *variance = np.array(rows).transpose(1, 0, 2)
         covered = (np.abs(estimate - true) <= half).mean()
-        slope = (estimate * true).sum() / (true**2).sum()
+        slope = (estimate * true).sum() / ((true**2).sum() - np.sum(variance))
         print(
             f"| {size} | {name} | {covered:.1%} | {2 * half.mean():.3f} | {slope:.0%} |", flush=True
         )

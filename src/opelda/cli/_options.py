@@ -161,11 +161,9 @@ class Columns(Group, panel=COMMON):
     )  # fmt: skip
     n_splits: int | None = option(
         "--splits N",
-        "Cross-fit --effect by N random splits, for documents that the model has learned from: "
-        "each takes the time of two fits; 3 are enough.",
-        min=2,
-        panel=RESULTS,
-    )
+        "Random splits for --effect on training documents; 3 are enough and take six fits.",
+        min=2, panel=RESULTS,
+    )  # fmt: skip
 
     def check(self) -> None:
         """Reject an unknown unit, and more than one kind of column."""

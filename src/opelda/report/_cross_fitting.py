@@ -39,11 +39,8 @@ def random_folds(
         cluster = np.unique(keys, return_inverse=True)[1]
     n_units = len(np.unique(cluster))
     if n_units < N_FOLDS:
-        raise InputError(
-            f"needs at least {N_FOLDS} different documents or clusters, got {n_units}; pass "
-            "more documents.",
-            "n_splits",
-        )
+        message = f"needs at least {N_FOLDS} different documents or clusters, got {n_units}; "
+        raise InputError(message + "pass more documents.", "n_splits")
     chance = np.random.default_rng(model._learned().seed)
     orders = [chance.permutation(int(cluster.max()) + 1) for _ in range(n_splits)]
     return np.array([order[cluster] % N_FOLDS for order in orders])
@@ -62,12 +59,8 @@ def cross_fitted(
     if n_splits == 1:
         raise InputError("must be 0 or at least 2, got 1.", "n_splits")
     if not isinstance(model, Learner):
-        raise InputError(
-            f"must be a fitted learner such as TopicModel() for {{n_splits}}, got "
-            f"{type(model).__name__}; pass a learner, or n_splits=0.",
-            "model",
-            n_splits=...,
-        )
+        message = f"must be a fitted learner such as TopicModel(), got {type(model).__name__}; "
+        raise InputError(message + "remove {n_splits}.", "model", n_splits=...)
     state, topics, n_fits = model._learned(), model.components_, n_splits * N_FOLDS
     folds, shares, estimates = random_folds(model, X, n_splits, cluster), shares.copy(), []
     settings: dict[str, Any] = {"n_components": len(topics)}

@@ -118,9 +118,8 @@ def estimate_effect(
     found, note = regression(shares), INTERVALS_NOTE
     if n_splits:
         X = sparse.vstack(counted, "csr")
-        shares, variance = cross_fitted(
-            model, X, shares, lambda Y: regression(Y).estimates, n_splits, cluster, progress
-        )
+        how = (lambda Y: regression(Y).estimates, n_splits, cluster, progress)
+        shares, variance = cross_fitted(model, X, shares, *how)
         found, note = regression(shares), CROSS_FITTED_NOTE
         found = found._replace(errors=np.sqrt(found.errors**2 + variance))
     quantile = stdtrit(found.n_free, 0.5 + level / 2)  # Student's t
