@@ -81,8 +81,9 @@ export function strip(mixture, colours) {
 export function certainty(mixture, probability) {
   if (!mixture.length) return null;
   const { topic } = mixture[0];
-  return [`Lines are 95% credible intervals. ${percent(probability)}: the probability that topic `,
-    `${topic} `, bdi(label(topic)), " has the largest share."];
+  return [`Topic ${topic} `, bdi(label(topic)),
+    ` has the largest share with a probability of ${percent(probability)}. `
+      + "Lines are 95% credible intervals."];
 }
 
 /** What a mixture's certificate says, in words. */
