@@ -2,10 +2,10 @@
 // tokens by sixteen chains, and quantiles of the mixture of Beta distributions that their draws
 // define (Rao-Blackwell): given the topics of all tokens, theta_k ~ Beta(N_k + alpha_k, ...).
 //
-// A chain is a lane of vectors. The topics that explain most have slots, which all chains share;
-// a draw goes through the slots and takes the rest of the topics together,
-//     P(z = k) ~ (N_k + alpha_k) beta_kj,
-// so draws are exact, and those of the rest, which are rare, cost more.
+// A chain is a lane of vectors. Topics that expect tokens have slots, which all chains share. The
+// others are one alternative, of mass sum_k alpha_k beta_kj, without their tokens: each expects
+// less than a twentieth of a token. Which of these topics a token has is drawn once its sweep is
+// used.
 //
 // With several tables of topics, from runs that differ in the seed, each table has its draws, and
 // the intervals are those of all draws.
@@ -31,6 +31,8 @@ public:
             for (int i = 0; i < 4; ++i)
                 state[i][c] = uint32_t(mix(key + uint64_t(4 * c + i + 1) * kGolden) >> 32) | 1u;
     }
+    // Uniform in (0, 1), for a chain.
+    float uniform_of(int c) { return uniform(c / kLanes * kLanes)[c % kLanes]; }
     // Uniform in (0, 1), for the chains from `at` on.
     OPELDA_INLINE vf uniform(int at) {
         return __builtin_convertvector(next(at) & 0x7fffff, vf) * 0x1p-23f + 0x1p-24f;
@@ -75,26 +77,27 @@ public:
         table = arena.array<float>(width * padded(p.max_words));
         row = arena.array<const float*>(padded(p.max_words));
         alpha = arena.array<float>(width);
+        other_alpha = arena.array<float>(width);
         expected = arena.array<float>(width);
         score = arena.array<float>(width);
         weight = arena.array<float>(width);
         x = arena.array<float>(padded(p.max_words));
         rest = arena.array<float>(padded(p.max_words));
-        columns = arena.array<float>(p.max_words * width);
+        columns = arena.array<float>(p.max_words * (width + kAtOnce));
         slot_alpha = arena.array<float>(width);
         topic = arena.array<int32_t>(width + 1);
         has_slot = arena.array<uint8_t>(width);
-        sizes = arena.array<float>(width * kChains);
-        ends = arena.array<float>(width * kChains);
+        sizes = arena.array<float>((width + kAtOnce) * kChains);
+        ends = arena.array<float>((width + kAtOnce) * kChains);
         word = arena.array<int32_t>(settings.max_tokens);
         token = arena.array<float>(settings.max_tokens);
         z = arena.array<int32_t>(settings.max_tokens * kChains);
-        other = arena.array<float>(width * kChains);
-        others = arena.array<int32_t>(width * kChains);
         place = arena.array<int32_t>(width);
         active = arena.array<int32_t>(width);
         draws = arena.array<float>(width * n_draws);
         absent = arena.array<float>(kGrid * width);
+        ends_of = arena.array<End>(2 * width);
+        places = arena.array<int32_t>(kMostSorted + 1);
     }
 
     void prepare() {
@@ -106,14 +109,15 @@ public:
             has_slot[k] = 0;
         }
         for (int64_t i = 0; i < kGrid; ++i) absent[i * width] = 1;  // unknown; logits are negative
-        for (int64_t i = 0; i < width * kChains; ++i) other[i] = 0;
     }
 
     void solve(int64_t index) {
         doc.open(p, index);
         n_tokens = 0;
+        whole = doc.tokens <= double(kMostSorted);
         for (int64_t j = 0; j < doc.n; ++j) {
             const int64_t n = tokens_of(doc.count[j]);
+            whole = whole && float(n) == doc.count[j];
             for (int64_t i = 0; i < n; ++i, ++n_tokens)
                 word[n_tokens] = int32_t(j), token[n_tokens] = float(doc.count[j] / float(n));
         }
@@ -149,7 +153,8 @@ private:
     void expect() {
         const float tokens = float(doc.tokens);
         for (int64_t k = 0; k < width; ++k)
-            expected[k] = float(tokens / total_alpha) * alpha[k], weight[k] = expected[k] + alpha[k];
+            expected[k] = float(tokens / total_alpha) * alpha[k],
+            weight[k] = expected[k] + alpha[k];
         for (int step = 0; step < kSteps && doc.n; ++step) {
             multiply(weight, x);
             for (int64_t j = 0; j < doc.n_padded; j += kLanes)
@@ -177,33 +182,31 @@ private:
     void choose_slots() {
         n_slots = 0;
         for (int64_t k = 0; k < n_topics; ++k) {
-            has_slot[k] = doc.n == 0 || expected[k] > kWorth || n_topics <= kFewest;
+            has_slot[k] = expected[k] > kWorth || n_tokens < kShort || n_topics <= kFewest;
             topic[n_slots] = int32_t(k);
             n_slots += has_slot[k];
         }
-        n_padded = (n_slots + kAtOnce - 1) / kAtOnce * kAtOnce;
+        n_padded = (n_slots / kAtOnce + 1) * kAtOnce;  // slot n_slots is of all other topics
         for (int64_t s = 0; s < n_slots; ++s) slot_alpha[s] = alpha[topic[s]];
         for (int64_t j = 0; j < doc.n; ++j) {
             float* column = columns + j * n_padded;
             for (int64_t s = 0; s < n_slots; ++s) column[s] = row[j][topic[s]];
             for (int64_t s = n_slots; s < n_padded; ++s) column[s] = 0;
         }
-        for (int64_t s = n_slots; s < n_padded; ++s)
-            std::memset(sizes + s * kChains, 0, kChains * sizeof(float));
         if (n_slots == n_topics) {
             for (int64_t j = 0; j < doc.n_padded; ++j) rest[j] = 0;
             return;
         }
-        for (int64_t k = 0; k < width; ++k) weight[k] = has_slot[k] ? 0 : alpha[k];
-        multiply(weight, rest);
+        for (int64_t k = 0; k < width; ++k) other_alpha[k] = has_slot[k] ? 0 : alpha[k];
+        multiply(other_alpha, rest);
     }
 
     void sample(int64_t t) {
-        for (int c = 0; c < kChains; ++c) n_others[c] = 0;
         fill(expected);  // the first topics, drawn one by one
         for (int64_t i = 0; i < n_tokens; ++i) draw<true>(i);
         fill(nullptr);
-        for (int64_t i = 0; i < n_tokens; ++i) enter(z + i * kChains, token[i]);
+        for (int64_t i = 0; i < n_tokens; ++i)
+            for (int c = 0; c < kChains; ++c) sizes[z[i * kChains + c] * kChains + c] += token[i];
         const int64_t n_sweeps = settings.burn_in + settings.n_samples;
         for (int64_t sweep = 0; sweep < n_sweeps; ++sweep) {
             for (int64_t i = 0; i < n_tokens; ++i) {
@@ -213,21 +216,22 @@ private:
             if (sweep >= settings.burn_in)
                 record((t * settings.n_samples + sweep - settings.burn_in) * kChains);
         }
-        for (int c = 0; c < kChains; ++c)
-            for (int64_t i = 0; i < n_others[c]; ++i) other[others[c * width + i] * kChains + c] = 0;
     }
     void fill(const float* tokens) {
-        for (int64_t s = 0; s < n_slots; ++s)
+        for (int64_t s = 0; s < n_padded; ++s)
             for (int c = 0; c < kChains; ++c)
-                sizes[s * kChains + c] = slot_alpha[s] + (tokens ? tokens[topic[s]] : 0);
+                sizes[s * kChains + c] =
+                    s < n_slots ? slot_alpha[s] + (tokens ? tokens[topic[s]] : 0) : 0;
     }
 
     // Draws the topics of a token in all chains; the first time without changes of the sizes.
     template <bool First> OPELDA_INLINE void draw(int64_t i) {
         const int64_t j = word[i];
+        const float w = token[i];
         const float* const column = columns + j * n_padded;
         int32_t* const here = z + i * kChains;
-        const bool has_others = !First && leave(here, token[i]);
+        if (!First)
+            for (int c = 0; c < kChains; ++c) sizes[here[c] * kChains + c] -= w;
         for (int at = 0; at < kChains; at += kLanes) {
             vf total = {};
             for (int64_t s = 0; s < n_padded; s += kAtOnce) {
@@ -238,99 +242,35 @@ private:
                 }
                 total += part;
             }
-            vf extra = broadcast(rest[j]);
-            if (!First && has_others) extra += load(of_others(j) + at);
-            const vf target = random.uniform(at) * (total + extra);
+            const vf target = random.uniform(at) * (total + rest[j]);
             vi slot = {}, more = {};
             for (int64_t s = 0; s < n_padded; s += 2) {
-                slot -= vi(load(ends + s * kChains + at) <= target);
-                more -= vi(load(ends + (s + 1) * kChains + at) <= target);
+                slot = load(ends + s * kChains + at) <= target ? slot + 1 : slot;
+                more = load(ends + (s + 1) * kChains + at) <= target ? more + 1 : more;
             }
             slot += more;
+            slot = slot < int32_t(n_slots) ? slot : vi{} + int32_t(n_slots);
             std::memcpy(here + at, &slot, sizeof slot);
-            if (any(vi(slot >= int32_t(n_slots)))) [[unlikely]]
-                for (int c = at; c < at + kLanes; ++c)
-                    if (here[c] >= n_slots) here[c] = draw_other(j, c, target[c - at]);
         }
-        if (!First) enter(here, token[i]);
-    }
-    OPELDA_INLINE bool any_other(const int32_t* topics) const {
-        vi found = {};
-        for (int at = 0; at < kChains; at += kLanes)
-            found |= vi(load(topics + at) >= int32_t(n_slots));
-        return any(found);
-    }
-    OPELDA_INLINE void enter(const int32_t* to, float w) {
-        if (any_other(to)) [[unlikely]] {
-            for (int c = 0; c < kChains; ++c)
-                if (to[c] < n_slots)
-                    sizes[to[c] * kChains + c] += w;
-                else
-                    enter_other(to[c] - int32_t(n_slots), c, w);
-            return;
-        }
-        for (int c = 0; c < kChains; ++c) sizes[to[c] * kChains + c] += w;
-    }
-    // Removes a token; returns whether any chain has tokens without a slot.
-    OPELDA_INLINE bool leave(const int32_t* from, float w) {
-        if (any_other(from)) [[unlikely]] {
-            for (int c = 0; c < kChains; ++c)
-                if (from[c] < n_slots)
-                    sizes[from[c] * kChains + c] -= w;
-                else
-                    leave_other(from[c] - int32_t(n_slots), c, w);
-        } else {
-            for (int c = 0; c < kChains; ++c) sizes[from[c] * kChains + c] -= w;
-        }
-        vi most = {};
-        for (int at = 0; at < kChains; at += kLanes) most |= load(n_others + at);
-        return any(most);
+        if (!First)
+            for (int c = 0; c < kChains; ++c) sizes[here[c] * kChains + c] += w;
     }
 
-    // Topics without a slot: few tokens of few chains.
-    void leave_other(int32_t k, int c, float w) {
-        float& n = other[k * kChains + c];
-        n -= w;
-        if (n > 1e-3f * w) return;
-        n = 0;
-        int32_t* const own = others + c * width;
-        int64_t at = 0;
-        while (own[at] != k) ++at;
-        own[at] = own[--n_others[c]];
-    }
-    void enter_other(int32_t k, int c, float w) {
-        float& n = other[k * kChains + c];
-        if (n == 0) others[c * width + n_others[c]++] = k;
-        n += w;
-    }
-    const float* of_others(int64_t j) {
-        for (int c = 0; c < kChains; ++c) {
-            float mass = 0;
-            for (int64_t i = 0; i < n_others[c]; ++i) {
-                const int32_t k = others[c * width + i];
-                mass += other[k * kChains + c] * row[j][k];
+    // A topic without a slot, for a uniform number; -1 if none has the word.
+    int32_t draw_other(int64_t j, float uniform) const {
+        float target = uniform * rest[j];
+        int32_t found = -1;
+        for (int64_t k = 0; k < n_topics && (found < 0 || target >= 0); k += kLanes) {
+            const vf mass = load(other_alpha + k) * load(row[j] + k);
+            const float block = sum(mass);
+            if (block <= target || !(block > 0)) {
+                target -= block;
+                continue;
             }
-            masses[c] = mass;
+            for (int l = 0; l < kLanes && (found < 0 || target >= 0); ++l)
+                if (mass[l] > 0) found = int32_t(k) + l, target -= mass[l];
         }
-        return masses;
-    }
-    __attribute__((noinline)) int32_t draw_other(int64_t j, int c, float target) {
-        target -= n_slots ? ends[(n_slots - 1) * kChains + c] : 0;
-        for (int64_t at = 0; at < n_others[c]; ++at) {
-            const int32_t k = others[c * width + at];
-            target -= other[k * kChains + c] * row[j][k];
-            if (target < 0) return int32_t(n_slots) + k;
-        }
-        int64_t found = -1;
-        for (int64_t k = 0; k < n_topics && (found < 0 || target >= 0); ++k) {
-            const float mass = has_slot[k] ? 0 : alpha[k] * row[j][k];
-            if (mass > 0) found = k, target -= mass;
-        }
-        if (found >= 0) return int32_t(n_slots + found);
-        // rounding can put the target beyond the end: take the last slot that has the word
-        int64_t s = n_slots - 1;
-        while (s > 0 && !(columns[j * n_padded + s] > 0)) --s;
-        return int32_t(s > 0 ? s : 0);
+        return found;
     }
 
     float* draws_of(int32_t k) {
@@ -350,37 +290,50 @@ private:
         for (int64_t s = 0; s < n_slots; ++s) {
             const float* size = sizes + s * kChains;
             vi used = {};
-            for (int v = 0; v < kChains / kLanes; ++v) {
-                const vf a = load(size + v * kLanes);
-                used |= vi(a - slot_alpha[s] > kNone);
-                keep_larger(best[v], leader[v], gamma(a, v * kLanes), vi{} + topic[s]);
-            }
+            for (int v = 0; v < kChains / kLanes; ++v)
+                used |= vi(load(size + v * kLanes) - slot_alpha[s] > kNone);
+            if (!any(used) && slot_alpha[s] < 0.3f) continue;  // too small to lead
+            for (int v = 0; v < kChains / kLanes; ++v)
+                keep_larger(best[v], leader[v], gamma(load(size + v * kLanes), v * kLanes),
+                            vi{} + topic[s]);
             if (!any(used)) continue;
             float* const to = draws_of(topic[s]) + first;
             for (int c = 0; c < kChains; ++c) to[c] = size[c] - slot_alpha[s];
         }
-        for (int c = 0; c < kChains; ++c) {
-            float largest = best[c / kLanes][c % kLanes];
-            int32_t leads = leader[c / kLanes][c % kLanes];
-            for (int64_t i = 0; i < n_others[c]; ++i) {
-                const int32_t k = others[c * width + i];
-                const float n = other[k * kChains + c];
-                draws_of(k)[first + c] = n;
-                const float drawn = gamma(broadcast(n + alpha[k]), c / kLanes * kLanes)[0];
-                if (drawn > largest) largest = drawn, leads = k;
+        vi others = {};
+        for (int at = 0; at < kChains; at += kLanes)
+            others |= vi(load(sizes + n_slots * kChains + at) > kNone);
+        for (int c = 0; c < kChains; ++c) wins += leader[c / kLanes][c % kLanes] == main;
+        if (!any(others)) return;
+        for (int64_t i = 0; i < n_tokens; ++i) {
+            vi here = {};
+            for (int at = 0; at < kChains; at += kLanes)
+                here |= vi(load(z + i * kChains + at) == int32_t(n_slots));
+            if (!any(here)) continue;
+            for (int c = 0; c < kChains; ++c) {
+                if (z[i * kChains + c] < n_slots) continue;
+                const int32_t k = draw_other(word[i], random.uniform_of(c));
+                if (k >= 0) draws_of(k)[first + c] += token[i];
             }
-            wins += leads == main;
         }
     }
     // A gamma variate by the cube of a normal one (Wilson & Hilferty 1931).
     OPELDA_INLINE vf gamma(vf a, int at) {
         const vf inverse = 1.0f / (9.0f * a);
-        // sqrt by way of the logarithm: kernels call no library
-        vf root;
-        for (int i = 0; i < kLanes; ++i) root[i] = __builtin_sqrtf(inverse[i]);
-        const vf cube = max(1.0f - inverse + root * random.normal(at), vf{});
+        float root[kLanes];
+        store(root, inverse);
+        for (int i = 0; i < kLanes; ++i) root[i] = __builtin_sqrtf(root[i]);
+        const vf cube = max(1.0f - inverse + load(root) * random.normal(at), vf{});
         return a * cube * cube * cube;
     }
+
+    // An end of an interval: a quantile of a mixture of `n` components.
+    struct End {
+        float* to;
+        int n;
+        double p, start;
+        double a[kComponents], weight[kComponents];
+    };
 
     void write(int64_t index) {
         const double total = doc.tokens + total_alpha;
@@ -388,32 +341,55 @@ private:
         float* const upper = settings.upper + index * n_topics;
         write_absent(total, lower, upper);
         const double level = settings.level, tail = (1 - level) / 2;
+        int64_t n_ends = 0;
         for (int64_t i = 0; i < n_active; ++i) {
             const int32_t k = active[i];
             float* const own = draws + i * n_draws;
             const int64_t n_used = move_used(own);
             sort(own, n_used);
-            const double none = 1 - double(n_used) / double(n_draws);
-            const double full = double(count_full(own, n_used)) / double(n_draws);
-            double a[kComponents], share[kComponents];
-            group(own, n_used, alpha[k], a, share);
-            mixture.set(a, share, total);
+            End end;
+            end.to = upper + k, end.p = 1 - tail, end.start = logit_of(upper[k]);
+            end.n = group(own, n_used, alpha[k], end.a, end.weight);
             // Without a lower end where the topic may have no token, or an upper one where it may
             // have all: these intervals have the level, too, and are shorter.
-            if (none > tail) {
-                lower[k] = 0;
-                upper[k] = float(BetaMixture::share(mixture.logit_quantile(level, settings.z_level)));
-            } else if (full > tail) {
-                lower[k] =
-                    float(BetaMixture::share(mixture.logit_quantile(1 - level, -settings.z_level)));
+            if (double(n_draws - n_used) > tail * double(n_draws)) {
+                end.p = level;
+            } else if (double(count_full(own, n_used)) > tail * double(n_draws)) {
                 upper[k] = 1;
+                end.to = lower + k, end.p = 1 - level;
             } else {
-                lower[k] = float(BetaMixture::share(mixture.logit_quantile(tail, -settings.z_tail)));
-                upper[k] =
-                    float(BetaMixture::share(mixture.logit_quantile(1 - tail, settings.z_tail)));
+                ends_of[n_ends] = end;
+                ends_of[n_ends].to = lower + k, ends_of[n_ends++].p = tail;
             }
+            ends_of[n_ends++] = end;
+        }
+        // together with ends of as many components
+        for (const int most : {2, 4, kComponents}) {
+            int waiting = 0;
+            for (int64_t i = 0; i < n_ends; ++i) {
+                const End& end = ends_of[i];
+                if (end.n > most || (most > 2 && end.n <= most / 2)) continue;
+                lanes[waiting++] = &end;
+                if (waiting == kDoubles) solve_ends(waiting, most, total);
+            }
+            if (waiting) solve_ends(waiting, most, total);
         }
         settings.probability[index] = float(double(wins) / double(n_draws));
+    }
+    void solve_ends(int& waiting, int n, double total) {
+        for (int l = 0; l < kDoubles; ++l) {
+            const End& end = *lanes[l < waiting ? l : 0];
+            mixtures.p[l] = end.p, mixtures.start[l] = end.start;
+            for (int i = 0; i < n; ++i)
+                mixtures.a[i][l] = end.a[i], mixtures.weight[i][l] = end.weight[i];
+        }
+        const vd y = mixtures.logit_quantiles(n, total), share = logistic(y);
+        for (int l = 0; l < waiting; ++l) *lanes[l]->to = y[l] <= -99 ? 0 : float(share[l]);
+        waiting = 0;
+    }
+    static double logit_of(float share) {
+        return share > 1e-30f ? log(broadcast(double(share) / (1 - double(share) + 1e-12)))[0]
+                              : -70;
     }
     // Moves the draws with tokens to the front; returns their number.
     int64_t move_used(float* draw) const {
@@ -431,8 +407,8 @@ private:
         return found;
     }
     // Makes components of the draws: the first of those without tokens, then one per value, or
-    // groups of equal numbers.
-    void group(const float* sorted, int64_t n, double own_alpha, double* a, double* share) const {
+    // groups of equal numbers. Returns how many.
+    int group(const float* sorted, int64_t n, double own_alpha, double* a, double* share) const {
         const double unit = 1 / double(n_draws);
         int made = 0, values = 0;
         if (n < n_draws) a[made] = own_alpha, share[made++] = double(n_draws - n) * unit;
@@ -450,10 +426,12 @@ private:
             a[made] = sum / double(end - begin) + own_alpha;
             share[made] = double(end - begin) * unit;
         }
-        for (; made < kComponents; ++made) a[made] = a[0], share[made] = 0;
+        for (int i = made; i < kComponents; ++i) a[i] = a[0], share[i] = 0;
+        return made;
     }
-    static void sort(float* value, int64_t n) {  // Shell sort, with Ciura's gaps
-        constexpr int64_t gaps[] = {701, 301, 132, 57, 23, 10, 4, 1};
+    void sort(float* value, int64_t n) {
+        if (whole && n > 8) return count_sort(value, n);
+        constexpr int64_t gaps[] = {701, 301, 132, 57, 23, 10, 4, 1};  // Shell's, by Ciura
         for (const int64_t gap : gaps)
             for (int64_t i = gap; i < n; ++i) {
                 const float moved = value[i];
@@ -461,6 +439,17 @@ private:
                 for (; at >= gap && value[at - gap] > moved; at -= gap) value[at] = value[at - gap];
                 value[at] = moved;
             }
+    }
+    void count_sort(float* value, int64_t n) {
+        int64_t most = 0;
+        for (int64_t i = 0; i < n; ++i) {
+            const int64_t size = int64_t(value[i] + 0.5f);
+            most = size > most ? size : most;
+        }
+        for (int64_t size = 0; size <= most; ++size) places[size] = 0;
+        for (int64_t i = 0; i < n; ++i) ++places[int64_t(value[i] + 0.5f)];
+        for (int64_t size = 0, at = 0; size <= most; ++size)
+            for (int32_t times = places[size]; times > 0; --times) value[at++] = float(size);
     }
 
     // The ends of topics without a token in any draw, by interpolation between document lengths.
@@ -480,7 +469,7 @@ private:
         for (int64_t k = 0; k < n_topics; k += kDoubles) {
             vd y = {};
             for (int l = 0; l < kDoubles && k + l < n_topics; ++l) y[l] = upper[k + l];
-            const vd share = 1.0 / (1.0 + exp(-y));
+            const vd share = logistic(y);
             for (int l = 0; l < kDoubles && k + l < n_topics; ++l)
                 upper[k + l] = upper[k + l] == 0 ? 0 : float(share[l]);
         }
@@ -489,29 +478,26 @@ private:
         const double total =
             exp(broadcast((double(i) - kGridStart) / 4 * 0.693147180559945309417))[0];
         float* const to = absent + i * width;
-        for (int64_t k = 0; k < n_topics; ++k) {
-            if (k > 0 && alpha[k] == alpha[k - 1]) {
-                to[k] = to[k - 1];
-                continue;
+        for (int64_t k = 0; k < n_topics; k += kDoubles) {
+            for (int l = 0; l < kDoubles; ++l) {
+                const double own = alpha[k + l < n_topics ? k + l : k];
+                mixtures.a[0][l] = own < total ? own : 0.5 * total;
+                mixtures.weight[0][l] = 1, mixtures.p[l] = settings.level;
             }
-            double a[kComponents], share[kComponents] = {1};
-            for (double& each : a) each = alpha[k];
-            if (!(alpha[k] < total)) {
-                to[k] = 0;
-                continue;
-            }
-            mixture.set(a, share, total);
-            const double y = mixture.logit_quantile(settings.level, settings.z_level);
-            to[k] = float(y < 0 ? y : -1e-6);
+            const vd y = mixtures.logit_quantiles(1, total);
+            for (int l = 0; l < kDoubles && k + l < n_topics; ++l)
+                to[k + l] = float(y[l] < 0 ? y[l] : -1e-6);
         }
     }
 
     static constexpr int kSteps = 8;
-    static constexpr int64_t kFewest = 12;  // topics that all have slots
-    static constexpr int kAtOnce = 4;       // slots
-    static constexpr float kWorth = 0.05f;  // tokens
-    static constexpr float kNone = 1e-3f;   // less than a token, and more than rounding
-    static constexpr int64_t kGrid = 320;  // document lengths, in quarters of octaves
+    static constexpr int64_t kFewest = 12;        // topics that all have slots
+    static constexpr int kAtOnce = 4;             // slots
+    static constexpr int64_t kShort = 20;         // tokens: every topic may be the main topic
+    static constexpr float kWorth = 0.05f;        // tokens
+    static constexpr int64_t kMostSorted = 4096;  // tokens, that are sorted by counting
+    static constexpr float kNone = 1e-3f;         // less than a token, and more than rounding
+    static constexpr int64_t kGrid = 320;         // document lengths, in quarters of octaves
     static constexpr double kGridStart = 120;
 
     const Problem& p;
@@ -520,23 +506,23 @@ private:
     const int64_t n_draws;
     Document doc;
     ChainRandom random;
-    BetaMixture mixture;
+    BetaMixtures mixtures;
+    const End* lanes[kDoubles];
+    End* ends_of;
     double total_alpha = 0;
     const float** row;
-    float *table, *alpha, *expected, *score, *weight, *x, *rest, *columns, *slot_alpha;
+    float *table, *alpha, *other_alpha, *expected, *score, *weight, *x, *rest, *columns,
+        *slot_alpha;
     int32_t* topic;     // of slots
     uint8_t* has_slot;  // of topics
     int64_t n_slots = 0, n_padded = 0, n_tokens = 0;
     float *sizes, *ends;  // (slots, chains): N_k + alpha_k, and their running sums for a word
     int32_t* word;        // of tokens
     float* token;         // their weights
-    int32_t* z;           // (tokens, chains): slots; beyond them topics
-    float* other;         // (topics, chains): sizes of topics without slots
-    int32_t* others;      // (chains, topics): which they are
-    alignas(64) int32_t n_others[kChains] = {};
-    alignas(64) float masses[kChains] = {};
-    int32_t *place, *active;  // of topics among those with draws, and these topics
+    int32_t* z;           // (tokens, chains): slots
+    int32_t *places, *place, *active;  // of topics among those with draws, and these topics
     int64_t n_active = 0, wins = 0;
+    bool whole = false;  // whether all tokens of the document weigh 1
     int32_t main = 0;
     float *draws, *absent;
 };
@@ -548,7 +534,10 @@ inline void run_posterior(const Problem& p, const PosteriorSettings& settings, c
     worker.prepare();
     int64_t begin, end;
     while (opelda::take(queue, begin, end))
-        for (int64_t i = begin; i < end && !opelda::stopped(); ++i) worker.solve(i);
+        for (int64_t i = begin; i < end && !opelda::stopped(); ++i) {
+            if (i + 1 < end) fetch_rows(p, i + 1);
+            worker.solve(i);
+        }
 }
 
 }  // namespace OPELDA_ISA
