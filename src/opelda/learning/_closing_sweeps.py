@@ -7,7 +7,7 @@ sweeps. The topics are a running average over the last sweeps.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any
 
@@ -22,6 +22,7 @@ from opelda.learning._plan import Plan
 from opelda.learning._prevalence import RowPriors
 from opelda.learning._seeds import Anchors
 from opelda.learning._state import State
+from opelda.learning._uncertainty import MOST_PAIRS, SPACING, Differences
 
 # eta while tokens are drawn, if learned; half of it for fewer tokens than cells: topics starve
 DRAWN_WORD_PRIOR = 0.1
@@ -63,6 +64,7 @@ class Sweeps:
     counts: TokenCounts | None = None
     n_made: int = 0
     priors: RowPriors | None = None  # of documents by rows, relative to alpha
+    differences: Differences = field(default_factory=Differences)  # between late sweeps
 
     def __post_init__(self) -> None:
         plan, n_docs, n_tokens = self.plan, self.collection.n_docs, self.collection.n_tokens
@@ -149,8 +151,11 @@ class Sweeps:
         for number in range(1, n_sweeps + 1):
             is_due = number % 10 == 0 or number == n_sweeps
             done = self.sweep(state.seed + (number << 32), find_word_prior=is_due)
+            assert self.counts is not None
+            left = n_sweeps - number
+            if left % SPACING == 0 and left <= SPACING * MOST_PAIRS:
+                self.differences.add(self.counts, self.weight)
             if number == 1 and plan.learns_prior:
-                assert self.counts is not None
                 if share:
                     common = n_seeded + int(np.argmin(self.counts.sums[n_seeded:]))
                 self.alpha = with_share(self.alpha, common, share)

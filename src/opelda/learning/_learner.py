@@ -327,6 +327,8 @@ class Learner(EditsTopics, LearnsStreams, BaseEstimator):  # type: ignore[misc] 
                 break
         if plan.learns_prior:
             state.alpha = sweeps.alpha
+        sizes = collection.histogram(sweeps.looked_at)
+        state.missing, state.weight_error = sweeps.differences.found(sizes)
         return sweeps
 
     def fit_transform(self, X: Any, y: Any = None, **options: Any) -> Any:

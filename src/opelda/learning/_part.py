@@ -98,4 +98,4 @@ RUNS = Part(
     has_header=False,
 )
 COHERENCE = per_topic(-1.0)
-STABILITY = per_topic(0.0)
+STABILITY = ERROR = per_topic(0.0)

@@ -18,7 +18,7 @@ from opelda.inference._groups import Groups
 from opelda.learning._classes import CLASSES, Classes
 from opelda.learning._content import CONTENT, Content
 from opelda.learning._curve import CURVE, Curve
-from opelda.learning._part import ALPHA, COHERENCE, RUNS, STABILITY, Part
+from opelda.learning._part import ALPHA, COHERENCE, ERROR, RUNS, STABILITY, Part
 from opelda.learning._prevalence import PREVALENCE, Prevalence
 from opelda.learning.editing._edit import LABELS
 from opelda.learning.persistence._stored_groups import GROUPS
@@ -112,6 +112,8 @@ class State:
     watch: Annotated[Watch | None, WATCH] = None  # history and events of a stream
     coherence: Annotated[NDArray[np.float64] | None, COHERENCE] = None
     stability: Annotated[NDArray[np.float64] | None, STABILITY] = None
+    missing: Annotated[NDArray[np.float64] | None, ERROR] = None  # see `_uncertainty.py`
+    weight_error: Annotated[NDArray[np.float64] | None, ERROR] = None
     curve: Annotated[Curve | None, CURVE] = None
     groups: Annotated[Groups | None, GROUPS] = None  # of documents, for the prior of mixtures
     classes: Annotated[Classes | None, CLASSES] = None  # labels of documents

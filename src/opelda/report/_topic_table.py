@@ -1,14 +1,17 @@
 """Topics as rows, their names, the arguments of pyLDAvis, and the moves of a stream's topics."""
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from opelda._validation import number as checked
 from opelda._validation import whole
 from opelda._word_ranking import LAMBDA, Rank, distinct, heaviest
 from opelda.errors import InputError
 from opelda.learning._learner import Learner
+from opelda.learning._uncertainty import topic_limits
 from opelda.metrics import _top_words
 from opelda.metrics._mixture_measures import mixtures
 from opelda.metrics._top_words import rank_words, topic_weights
@@ -29,6 +32,7 @@ def topic_table(
     only: Iterable[int] | None = None,
     feature_names: Sequence[str] | None = None,
     X: Any = None,
+    level: float | None = None,
 ) -> Table[TopicRow]:
     """Return topics with their weights, labels and words.
 
@@ -45,6 +49,9 @@ def topic_table(
         The words of the columns; by default the model's words, else x0, x1, ...
     X : array or sparse matrix (D, V), Corpus or texts
         Documents for ``by="coherence"``.
+    level : float, optional
+        The level of credible intervals of weights and probabilities, such as 0.95, for models with
+        sweeps (docs/howto/stable-topics.md); None: no intervals.
 
     Examples
     --------
@@ -64,7 +71,7 @@ def topic_table(
     if isinstance(topics, Learner):
         labels |= topics._given_labels()
         stability = topics.topic_stability_
-    rows = (
+    rows = [
         TopicRow(
             topic=number,
             weight=None if shares is None else float(shares[number]),
@@ -74,8 +81,17 @@ def topic_table(
             stability=None if stability is None else float(stability[number]),
         )
         for number in wanted
-    )
+    ]
+    if level is not None:
+        rows = [_with_limits(row, topics, checked("level", level, 0.0, 0.9999)) for row in rows]
     return Table(TopicRow, rows)
+
+
+def _with_limits(row: TopicRow, model: Any, level: float) -> TopicRow:
+    """Return a row with the intervals of its weight and of its words' probabilities."""
+    ends = topic_limits(model, row.topic, row.probabilities, row.weight, level)
+    (*lows, low), (*highs, high) = (each.tolist() for each in ends)
+    return replace(row, low=low, high=high, lows=tuple(lows), highs=tuple(highs))
 
 
 class TopicToLabel(NamedTuple):

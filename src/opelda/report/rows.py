@@ -23,7 +23,8 @@ class TopicRow:
     """One topic, with its best words and their probabilities.
 
     `weight` is its share of the tokens (see `topic_weights`), `stability` its `topic_stability_`;
-    None if unknown.
+    None if unknown. `low` and `high` are the limits of the weight, `lows` and `highs` those of the
+    probabilities; None unless requested.
     """
 
     topic: int
@@ -32,6 +33,10 @@ class TopicRow:
     words: tuple[str, ...]
     probabilities: tuple[float, ...]
     stability: float | None = None
+    low: float | None = None
+    high: float | None = None
+    lows: tuple[float, ...] | None = None
+    highs: tuple[float, ...] | None = None
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,10 @@ class StoredTopic(NamedTuple):
     words: tuple[str, ...]
     probabilities: tuple[float, ...]
     stability: float | None = None
+    low: float | None = None
+    high: float | None = None
+    lows: tuple[float, ...] | None = None
+    highs: tuple[float, ...] | None = None
 
 
 def model_path(path: str | PathLike[str]) -> Path:
