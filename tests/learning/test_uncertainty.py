@@ -5,6 +5,7 @@ from functools import cache
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.stats import norm
 
 import opelda
 from opelda import TopicModel
@@ -79,9 +80,17 @@ def test_intervals_are_saved_and_dropped_with_their_topics(tmp_path):
         topic_table(loaded, 3, level=0.9)
 
 
+def test_uncertainty_of_a_topic_is_the_mean_relative_error_of_its_top_words():
+    rows = topic_table(fitted(), 20, by="probability", level=0.1)
+    halves = [(np.array(row.highs) - row.lows) / 2 / row.probabilities for row in rows]
+    expected = np.mean(halves, axis=1) / norm.ppf(0.55)
+    np.testing.assert_allclose(fitted().topic_uncertainty_, expected, rtol=0.02)
+
+
 @cases("options", [{"preset": "fast"}, {"n_sweeps": 8}])
 def test_intervals_need_sweeps(options):
     model = TopicModel(2, random_state=0, n_jobs=1, **options).fit(MADE.X[:50])
+    assert model.topic_uncertainty_ is None
     with pytest.raises(InputError, match="9 sweeps"):
         topic_table(model, level=0.9)
 

@@ -21,6 +21,7 @@ from opelda.inference._infer import as_inference, as_method, as_prior, as_task, 
 from opelda.inference._intervals import as_level, share_intervals
 from opelda.learning._plan import Parameters
 from opelda.learning._state import State
+from opelda.learning._uncertainty import sizes
 from opelda.learning.streaming._events import Event
 from opelda.metrics import log_predictive_probability
 from opelda.metrics._top_words import rank_words, shares_or_even
@@ -76,6 +77,20 @@ class ReadsTopics(Parameters, TransformerMixin):  # type: ignore[misc]  # which 
         each other run. None with ``n_runs=1``, for streams and after `partial_fit`.
         """
         return self._learned().stability
+
+    @property
+    def topic_uncertainty_(self) -> NDArray[np.float64] | None:
+        """Relative standard error of each topic's words (K,), a mean over the 20 top words.
+
+        Topics of small uncertainty recur in other documents of the kind
+        (docs/howto/stable-topics.md). None without sweeps, for streams and after `partial_fit`.
+        """
+        state = self._learned()
+        if state.missing is None:
+            return None
+        p = np.maximum(-np.sort(-self.components_, axis=1)[:, :20], 1e-12).astype(np.float64)
+        n_tokens = sizes(state, p, np.arange(len(p))[:, np.newaxis])
+        return np.asarray(np.sqrt((1.0 - p) / (p * n_tokens)).mean(axis=1))
 
     @property
     def learning_curve_(self) -> list[tuple[int, float]]:
