@@ -124,13 +124,11 @@ def correlations(counts: sparse.csr_array, n_topics: int) -> dict[str, float]:
     one, other = counts[:cut], counts[cut : 2 * cut]
     models = [learned(one, n_topics, seed) for seed in range(3)]
     others = [learned(other, n_topics, 10 + seed) for seed in range(3)]
-    order = rng.permutation(cut)
-    smaller = [
-        learned(one[part], n_topics, 20 + seed) for seed, part in enumerate(np.array_split(order, 2))
-    ]
+    parts = np.array_split(rng.permutation(cut), 2)
+    smaller = [learned(one[part], n_topics, 20 + seed) for seed, part in enumerate(parts)]
     drawn = [learned(one[rng.integers(0, cut, cut)], n_topics, 30 + seed) for seed in range(2)]
     found = defaultdict(list)
-    for number, model in enumerate(models):
+    for model in models:
         runs = [each for each in models if each is not model]
         width = -np.asarray(model.topic_uncertainty_)
         stability = similarity(model, runs, "jaccard")
