@@ -3,14 +3,13 @@
     python -m benchmarks.recurrence coverage [--quick]
     python -m benchmarks.recurrence predict --data DIR [--topics 20] [--quick]
 
-"coverage": documents are generated, and each topic is matched with its truth. The table has the
-share of topics recovered (a cosine above 0.9), of the intervals of their ten top words that hold
-the truth, and of the intervals of their weights.
+"coverage" generates documents and matches each topic with a true topic. The table has the share of
+recovered topics (cosine above 0.9), and the shares of intervals that hold the truth: of their ten
+first words and of their weights.
 
-"predict": three models of one half of a corpus and three of the other, with seeds of their own. The
-observed recurrence of a topic is its mean similarity to its matches in the three models of the
-other half. The table has Spearman's correlation of each candidate with it, within a corpus, as a
-mean over models and corpora. Candidates were chosen on TUNING.
+"predict" learns three models of each half of a corpus. Recurrence of a topic is its mean similarity
+to the matching topics of the other half. The table has Spearman's correlation of each candidate
+with recurrence within a corpus, a mean over models and corpora. Candidates were chosen on TUNING.
 """
 
 from __future__ import annotations
@@ -68,7 +67,7 @@ def coverage(n_seeds: int) -> None:
 def covered(
     n_docs: int, n_words: int, n_topics: int, n_tokens: float, alpha: float, eta: float, seed: int
 ) -> tuple[float, float, float, float]:
-    """Return the share of topics recovered, and of intervals that hold the truth."""
+    """Return the shares of recovered topics and of intervals that hold the truth."""
     made = generate(
         n_docs,
         n_words=n_words,
@@ -119,7 +118,7 @@ def corpus(name: str, data: Path) -> sparse.csr_array:
 
 
 def correlations(counts: sparse.csr_array, n_topics: int) -> dict[str, float]:
-    """Return the correlation of each candidate with recurrence, by Jaccard and by cosine."""
+    """Return correlations of candidates with recurrence, by Jaccard and by cosine."""
     cut, rng = counts.shape[0] // 2, np.random.default_rng(0)
     one, other = counts[:cut], counts[cut : 2 * cut]
     models = [learned(one, n_topics, seed) for seed in range(3)]

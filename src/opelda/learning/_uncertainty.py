@@ -1,8 +1,8 @@
 """Uncertainty of topics after closing sweeps: intervals of words' probabilities and of weights.
 
-Given the topics of its tokens, a topic is a Dirichlet distribution over words. These assignments
-are uncertain too, so a share phi of the information on the topic is missing (Louis 1982), and the
-interval is that of n (1 - phi) tokens. Counts of sweeps far apart differ by 2 n phi, squared.
+A topic with n assigned tokens has a Dirichlet posterior. The assignments are uncertain, so a share
+phi of the information on the topic is missing (Louis 1982): n (1 - phi) tokens remain. The squared
+difference between the counts of two distant sweeps is 2 n phi.
 """
 
 from dataclasses import dataclass, field
@@ -15,12 +15,12 @@ from scipy.special import betaincinv
 from opelda.engines.seam import SizeHistogram, TokenCounts
 from opelda.errors import InputError
 
-# Sweeps between two compared sweeps, and pairs. Closer sweeps differ too little: with 4 instead of
-# 8, 94.6% instead of 95.9% of 95% intervals held the truth (22 generated corpora, without BIAS).
+# Distance of compared sweeps, and pairs. On 22 generated corpora 95.9% of 95% intervals held the
+# truth, and 94.6% with a distance of 4 (without BIAS).
 SPACING, MOST_PAIRS = 8, 4
 MOST_MISSING = 0.98
-# Sweeps with a large eta make frequent words of a topic too rare, on the same corpora by 0 to 0.25
-# phi of their probability, which is added as a relative standard error.
+# The large eta of sweeps makes frequent words too rare on these corpora, by 0 to 0.25 phi of their
+# probability. A relative standard error of 0.1 phi covers most of the bias.
 BIAS = 0.1
 
 Array = NDArray[np.float64]
@@ -49,7 +49,7 @@ class Differences:
     def found(self, documents: SizeHistogram) -> tuple[Array | None, Array | None]:
         """Return phi and the standard errors of the topics' weights; None without a pair.
 
-        The collection is a random sample of its kind of documents, and `documents` are some of it.
+        The documents are a random sample of similar documents; their histogram may omit documents.
         """
         if self.before is None or not self.missing:
             return None, None
@@ -76,7 +76,7 @@ def sizes(state: Any, p: Array, topic: Any) -> Array:
 def topic_limits(
     model: Any, topic: int, probabilities: tuple[float, ...], weight: float | None, level: float
 ) -> tuple[Array, Array]:
-    """Return the limits of words' probabilities in a topic, and last those of its weight."""
+    """Return the lower and the upper limits of words' probabilities, then of the topic's weight."""
     state = getattr(model, "_state", None)
     if state is None or state.missing is None or state.weight_error is None or weight is None:
         raise InputError(
