@@ -9,7 +9,8 @@ first words and of their weights.
 
 "predict" learns three models of each half of a corpus. Recurrence of a topic is its mean similarity
 to the matching topics of the other half. The table has Spearman's correlation of each candidate
-with recurrence within a corpus, a mean over models and corpora. Candidates were chosen on TUNING.
+with recurrence within a corpus, a mean over models and corpora. The stable-topics page states how
+the candidates were chosen.
 """
 
 from __future__ import annotations
