@@ -1,21 +1,25 @@
 """Seconds and predictions of topics that depend on columns, beside topics that do not.
 
     python -m benchmarks.prevalence --data DIR [--documents N] [--topics K] [--seeds N] [--topica]
+                                    [--stream]
 
 Documents are arXiv abstracts by category and date, and tweets of members of the US Congress by
 account and time. LPP is that of 2,000 other documents, with the prior of their columns and without:
 30% of their words are predicted from the others (VB). The clock runs while `fit` learns.
 With --topica, its DMR and STM (two threads, own defaults) learn from the same words and the 20 most
 frequent levels of the first column; all scores are then of the topics alone, with alpha = 1/K.
+With --stream, `fit_stream` learns from Reddit titles by subreddit and from tweets by account, and
+seconds are those of the processor.
 """
 
 import argparse
 import json
+import lzma
 import tarfile
 from argparse import Namespace
 from collections.abc import Callable
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
@@ -46,8 +50,15 @@ def tweets(data: Path) -> tuple[pl.DataFrame, str]:
     return table, "screen_name + s(time)"
 
 
+def titles(data: Path) -> tuple[pl.DataFrame, str]:
+    with lzma.open(data / "reddit_titles" / "titles-1.2M.tsv.xz", "rt") as lines:
+        rows = [line.rstrip("\n").split("\t", 1) for line in lines]
+    return pl.DataFrame(rows, schema=["subreddit", "text"], orient="row"), "subreddit"
+
+
 def parts(table: pl.DataFrame, n_docs: int, seed: int) -> tuple[Corpus, Corpus]:
     """Return documents to learn from and to test on, at random."""
+    n_docs = min(n_docs, len(table) - N_TESTED)
     rows = np.random.default_rng(seed).permutation(len(table))[: n_docs + N_TESTED]
     table = table[rows]
     X = read(table["text"].to_list(), min_df=3, max_df=0.5).X
@@ -65,6 +76,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--topica", action="store_true")
+    parser.add_argument("--stream", action="store_true")
     options = parser.parse_args()
     if options.topica:
         for source in (abstracts, tweets):
@@ -73,16 +85,20 @@ def main() -> None:
     print(
         "| documents | prevalence | seconds | LPP with columns | without |\n|---|---|---|---|---|"
     )
-    for source in (abstracts, tweets):
+    clock = process_time if options.stream else perf_counter
+    for source in (titles, tweets) if options.stream else (abstracts, tweets):
         table, formula = source(options.data)
+        if options.stream:
+            formula = formula.split(" ")[0]
         for given in (None, formula):
             found = []
             for seed in range(options.seeds):
                 train, test = parts(table, options.documents, seed)
                 model = TopicModel(options.topics, random_state=seed, n_jobs=options.threads)
-                begun = perf_counter()
-                model.fit(train, prevalence=given)
-                took = perf_counter() - begun
+                learn = model.fit_stream if options.stream else model.fit
+                begun = clock()
+                learn(train, prevalence=given)
+                took = clock() - begun
                 scores = [model.score(X, method="vb") for X in (test, test.X)]
                 found.append((took, *scores))
             seconds, own, common = np.mean(found, axis=0)

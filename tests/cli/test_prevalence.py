@@ -8,7 +8,7 @@ import pytest
 
 import opelda
 from opelda import TopicModel
-from opelda.corpus import read
+from opelda.corpus import read, stream
 from opelda.report import estimate_effect
 from tests.cases import cases
 
@@ -126,3 +126,46 @@ def test_predicted_shares_and_clusters_match_python(cli, folder):
     assert "predicted share" in (folder / "p.svg").read_text()
     done = cli("topics", "m", "t.csv", "-t", "text", "--by", "party", "--at", "party")
     assert (done.code, done.err) == (2, "opelda: --at requires --effect; add --effect FORMULA.\n")
+
+
+def test_streams_take_levels_and_resume(cli, folder):
+    given = ("-t", "text", "-k", 3, "--batch-size", 60, "-q")
+    lines = (folder / "t.jsonl").read_text().splitlines(keepends=True)
+    for name, ends in (("whole", [240]), ("parts", [120, 240])):
+        for end in ends:
+            (folder / "grows.jsonl").write_text("".join(lines[:end]))
+            formula = ("--prevalence", "party") if end == ends[0] else ()  # then the model's own
+            done = cli("stream", "grows.jsonl", "--checkpoint", name, *given, *formula)
+            assert (done.code, done.err) == (0, "")
+    model = TopicModel(3, random_state=0, batch_size=60)
+    source = stream(folder / "t.jsonl", batch_size=60, text_column="text", metadata="party")
+    model.fit_stream(source, prevalence=["party"])
+    for name in ("whole", "parts"):
+        found = opelda.load(folder / name / "checkpoint.opelda")
+        assert np.array_equal(found.components_, model.components_)
+        assert np.array_equal(found._state.prevalence.shares, model._state.prevalence.shares)
+    table = read(folder / "t.jsonl", text_column="text", metadata="party")
+    done = cli("transform", "whole", "t.jsonl", "-t", "text", "--dense", "-o", "theta.jsonl")
+    assert done.code == 0, done.err
+    theta = [json.loads(x)["theta"] for x in (folder / "theta.jsonl").read_text().splitlines()]
+    np.testing.assert_allclose(theta, model.transform(table), atol=1e-5)
+    assert not np.array_equal(model.transform(table), model.transform(table.X))
+
+
+@cases(
+    ("args", "said"),
+    [
+        (("--prevalence", "place"), "has no column 'place'; available: 'text', 'party', 'year'"),
+        (("--prevalence", "party + s(year)"), "--prevalence must be columns of levels joined by +"),
+        (("--prevalence", "party + year"), "--prevalence has the column 'year' of numbers"),
+        (("--prevalence", "party", "--preset", "fast"), "--prevalence needs sweeps"),
+        (("--prevalence", "party", "--checkpoint", "c"), "--prevalence differs from the columns"),
+    ],
+)
+def test_mistakes_of_streams_have_one_sentence(cli, folder, args, said):
+    assert cli("stream", "t.csv", "-t", "text", "-k", 2, "--checkpoint", "c", "-q").code == 0
+    done = cli("stream", "t.csv", "-t", "text", "--checkpoint", "new", *args)
+    assert done.code == 2
+    assert said in " ".join(done.err.split())
+    assert "Traceback" not in done.err
+    assert not (folder / "new" / "checkpoint.opelda").exists()

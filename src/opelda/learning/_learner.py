@@ -30,7 +30,7 @@ from opelda.learning._grouping import are_short, find_groups, number_of_groups
 from opelda.learning._input_counts import as_corpus, counts_of, vocabulary_for
 from opelda.learning._listeners import Reporter, Run
 from opelda.learning._plan import Plan
-from opelda.learning._prevalence import Prevalence, RowPriors
+from opelda.learning._prevalence import Prevalence, RowPriors, check_alone
 from opelda.learning._representation import with_names
 from opelda.learning._seeding import begin
 from opelda.learning._seeds import warn_of_uncovered
@@ -234,9 +234,7 @@ class Learner(EditsTopics, LearnsStreams, BaseEstimator):  # type: ignore[misc] 
         with plan.listeners(self):
             sweeps = self._go_through(plan, documents, collection, reporter, priors)
         if prevalence is not None and priors is not None and sweeps is not None:
-            alphas = priors.alphas(sweeps.alpha)
-            shares = alphas / alphas.sum(axis=1, keepdims=True)
-            state.prevalence = replace(prevalence, shares=shares)
+            state.prevalence = prevalence.learned(priors, sweeps.alpha)
         elif n_groups and space is not None and state.n_updates and worded is None:
             state.groups = find_groups(self, documents, n_groups, space)
         if worded is not None and state.n_updates:
@@ -278,12 +276,8 @@ class Learner(EditsTopics, LearnsStreams, BaseEstimator):  # type: ignore[misc] 
             if how.data is not None and how.content is None:
                 raise InputError("has no effect without prevalence or content.", "data")
             return None, None
-        if not plan.schedule.n_sweeps:
-            raise InputError("needs sweeps; use the preset 'best', or n_sweeps.", "prevalence")
-        for name in ("seeds", "n_groups", "embeddings"):
-            if getattr(how if name == "embeddings" else self, name, None) not in (None, 0):
-                message = f"cannot be combined with {{{name}}}; remove one of them."
-                raise InputError(message, "prevalence", **{name: ...})
+        others = {name: getattr(self, name, None) for name in ("seeds", "n_groups")}
+        check_alone(plan.schedule.n_sweeps, others | {"embeddings": how.embeddings})
         columns = Columns(how.data, X)
         found, row = Prevalence.of(how.prevalence, columns, plan.n_topics, plan.seed)
         if len(row) != n_docs:
@@ -339,7 +333,9 @@ class Learner(EditsTopics, LearnsStreams, BaseEstimator):  # type: ignore[misc] 
         return with_names(self.transform(counted, **given), X)
 
     @learns_alone
-    def partial_fit(self, X: Any, y: Any = None) -> Self:
+    def partial_fit(
+        self, X: Any, y: Any = None, *, prevalence: Any = None, data: Any = None
+    ) -> Self:
         """Continue learning from more documents, in order, in batches of `batch_size`.
 
         Learn by sweeps of the last documents if `n_sweeps` is not 0 (docs/streams.md), else by
@@ -350,10 +346,14 @@ class Learner(EditsTopics, LearnsStreams, BaseEstimator):  # type: ignore[misc] 
         X : as for `fit`
             The words of the first call remain the model's words.
         y : ignored
+        prevalence : str or iterable of str, optional
+            As for `fit_stream`, at the first call.
+        data : mapping or data frame, optional
+            These columns, at every call; by default the columns of the corpus.
         """
         state: State | None = getattr(self, "_state", None)
         with self._all_or_nothing():
-            plan = self._plan(state)
+            plan = self._with_rows(self._plan(state), state, prevalence)
             if state is None:
                 self._check_one_run()
                 matrix, words = self._counted(X, None)
@@ -363,10 +363,18 @@ class Learner(EditsTopics, LearnsStreams, BaseEstimator):  # type: ignore[misc] 
             else:
                 matrix = self._checked(X)
                 plan = self._with_seeds(plan, state.vocabulary)
+            levels = None if state.prevalence is None else state.prevalence.levels(Columns(data, X))
+            if levels is None and data is not None:
+                raise InputError("has no effect without the prevalence of a stream.", "data")
+            if levels is not None and len(levels) != matrix.shape[0]:
+                message = f"has {len(levels)} rows for {matrix.shape[0]} documents."
+                raise InputError(message, "data")
         documents = plan.engine.documents(matrix)
         reporter = Reporter(self, plan.listeners, n_docs_total=documents.n_docs)
         with plan.listeners(self):
             for batch in plan.passes(documents, new=True):
+                if levels is not None and batch.chosen is not None:
+                    batch = replace(batch, levels=[levels[d] for d in batch.chosen])
                 done = learn(plan, state, batch)
                 if reporter.tell(done, batch.n_pass, batch.n_docs):
                     break

@@ -14,6 +14,7 @@ from opelda.inference import EM, OPE, Method, PerToken
 from opelda.inference._infer import as_method, as_prior
 from opelda.inference.exact import accuracy_of
 from opelda.learning._listeners import Listeners
+from opelda.learning._prevalence import Levels, Prevalence
 from opelda.learning._rules import CHECKS, Updater
 from opelda.learning._seeds import Pull, SeedTopics
 from opelda.learning._space import Space
@@ -60,6 +61,7 @@ class UpdateBatch:
     n_pass: int = 1
     is_new: bool = False  # they add to the population
     n_unknown_tokens: float = 0.0
+    levels: Levels | None = None
 
     @property
     def n_docs(self) -> int:
@@ -84,13 +86,14 @@ class Plan:
     listeners: Listeners
     seeds: SeedTopics | None = None
     space: Space | None = None  # whose clusters topics start from; None: of the documents' words
+    prevalence: Prevalence | None = None  # of a new stream
 
     def start(self, n_words: int, n_given: int = 0) -> State:
         """Draw random topics; an eta per word covers the first `n_given` words, if given."""
         prior = as_word_prior(self.word_prior, self.n_topics, n_given or n_words)
         prior = seam.extended(prior, n_words)
         weights = self.engine.random_weights(n_words, self.n_topics, prior, self.seed)
-        state = State(weights, self.seed)
+        state = State(weights, self.seed, prevalence=self.prevalence)
         if self.seeds is not None:
             state.labels = dict(enumerate(self.seeds.words))
         return state

@@ -5,6 +5,8 @@ Dirichlet-multinomial regression (Mimno & McCallum 2008): alpha_rk = alpha_k exp
 """
 
 import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -14,14 +16,19 @@ from scipy.optimize import minimize
 from scipy.special import gammaln, psi
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from opelda.corpus._design import Columns, Design, Factor
+from opelda.corpus._design import Columns, Design, Factor, parsed
+from opelda.corpus._kinds import is_missing
 from opelda.engines.seam import SizeHistogram
+from opelda.errors import InputError
 from opelda.learning._part import Arrays, Header, Part, check_arrays
+from opelda.learning.editing._edit import Edit
 
-MOST_ROWS = 100  # more rows are clustered
+MOST_ROWS = 100  # a collection's further rows are clustered, a stream's have the common prior
+MOST_LETTERS = 200  # of a level in a stream
 MOST_RATIO = 10.0  # logarithm of a ratio of priors
 
 Array = NDArray[np.float64]
+Levels = Sequence[tuple[str, ...]]  # of documents, in each column
 OPTIONS: Any = {"maxiter": 5}  # the next sweeps continue
 
 
@@ -40,7 +47,7 @@ class RowPriors:
 
     def adapt(self, seen: list[SizeHistogram], alpha: Array) -> None:
         """Find likelier ratios by the documents' tokens per topic, a histogram per row."""
-        if self.x is None:
+        if self.x is None or not self.x.size:
             return
         x, n_topics = self.x, len(alpha)
         start = np.zeros((x.shape[1], n_topics)) if self.w is None else self.w
@@ -67,8 +74,8 @@ class RowPriors:
 
         with threadpool_limits(1):  # faster for few numbers, and the same on every machine
             found = minimize(loss, start.ravel(), jac=True, method="L-BFGS-B", options=OPTIONS)
-        self.w = found.x.reshape(start.shape)
-        self.ratios = _ratios(x, self.w)
+            self.w = found.x.reshape(start.shape)
+            self.ratios = _ratios(x, self.w)
 
 
 def _ratios(x: Array, w: Array) -> Array:
@@ -78,13 +85,19 @@ def _ratios(x: Array, w: Array) -> Array:
 
 @dataclass(frozen=True)
 class Prevalence:
-    """The mean mixture of documents by their columns: rows of a design, and their mixtures."""
+    """The mean mixture of documents by their columns: rows of a design, and their mixtures.
+
+    In a stream, a row is a combination of levels and has no terms: a factor has a level per row.
+    The first row, "", has the common prior. Documents without values have this row, and documents
+    of combinations beyond `MOST_ROWS`.
+    """
 
     design: Design
     means: Array  # (P,), of the terms
     scales: Array
     rows: Array  # (rows, P), standardised
     shares: Array  # (rows, K)
+    ratios: Any = None  # (rows, K) to the common prior, in a stream
 
     @classmethod
     def of(
@@ -110,8 +123,79 @@ class Prevalence:
         made = cls(design, means, np.maximum(scales, 1e-9), rows, np.ones((len(rows), n_topics)))
         return made, row
 
+    @classmethod
+    def begun(cls, given: Any, alpha: Array) -> "Prevalence":
+        """Return the first row of a stream."""
+        terms = [term for each in np.atleast_1d(given).tolist() for term in parsed(each)]
+        if not terms or any(len(term) > 1 or term[0][1] for term in terms):
+            raise InputError(
+                "must be columns of levels joined by + in a stream, such as 'party + chamber'.",
+                "prevalence",
+            )
+        names, none = dict.fromkeys(name for ((name, _),) in terms), np.zeros(0)
+        design = Design(tuple(Factor(name, ("",)) for name in names), ())
+        shares = alpha[np.newaxis] / alpha.sum()
+        return cls(design, none, none, np.zeros((1, 0)), shares, np.ones_like(shares))
+
+    def levels(self, columns: Columns) -> Levels | None:
+        """Return each document's combination of levels, "" for missing values, in a stream."""
+        if self.ratios is None:
+            return None
+        names = self.design.columns
+        for name in names if len(self.rows) == 1 else ():
+            if not np.isnan(columns.numbers(name) or np.nan).all():
+                raise InputError(
+                    f"has the column {name!r} of numbers or times, but a stream takes columns of "
+                    "levels; remove this column.",
+                    "prevalence",
+                )
+        values = [["" if is_missing(v) else str(v) for v in columns[name]] for name in names]
+        if len({len(each) for each in values}) > 1:
+            raise InputError("has columns of different lengths.", "data")
+        return list(zip(*values, strict=True))
+
+    def extended(self, levels: Levels) -> tuple["Prevalence", NDArray[np.uint16]]:
+        """Add rows for new combinations of levels of a stream; return each document's row."""
+        known = self._numbers()
+        for each, _ in Counter(levels).most_common():
+            if len(known) < MOST_ROWS and all(0 < len(level) <= MOST_LETTERS for level in each):
+                known.setdefault(each, len(known))
+        columns = zip(self.design.factors, zip(*known, strict=True), strict=True)
+        factors = tuple(replace(factor, levels=each) for factor, each in columns)
+        n_new = len(known) - len(self.rows)
+        made = replace(
+            self,
+            design=replace(self.design, factors=factors),
+            rows=np.zeros((len(known), 0)),
+            shares=np.vstack((self.shares, np.tile(self.shares[0], (n_new, 1)))),
+            ratios=np.vstack((self.ratios, np.ones((n_new, self.shares.shape[1])))),
+        )
+        return made, np.array([known.get(each, 0) for each in levels], np.uint16)
+
+    def _numbers(self) -> dict[tuple[str, ...], int]:
+        """Return the row of each combination of levels of a stream."""
+        combined = zip(*(factor.levels for factor in self.design.factors), strict=True)
+        return {each: i for i, each in enumerate(combined)}
+
+    def priors(self, of_documents: NDArray[np.uint16]) -> RowPriors:
+        """Return the priors of a stream's rows, to be learned further."""
+        n_others = len(self.rows) - 1
+        x = np.eye(n_others + 1)[:, 1:]
+        x[1:] -= 1.0 / max(n_others, 1)
+        return RowPriors(of_documents, self.ratios, x, np.log(self.ratios[1:]))
+
+    def learned(self, priors: RowPriors, alpha: Array) -> "Prevalence":
+        """Return these rows with the mixtures that sweeps learned."""
+        alphas = priors.alphas(alpha)
+        ratios = None if self.ratios is None else priors.ratios
+        return replace(self, shares=alphas / alphas.sum(axis=1, keepdims=True), ratios=ratios)
+
     def members(self, columns: Columns) -> NDArray[np.int64]:
         """Return the row of each document; -1 for a missing value."""
+        levels = self.levels(columns)
+        if levels is not None:
+            numbers = self._numbers()
+            return np.array([numbers.get(each) or -1 for each in levels], np.int64)
         _, x, _ = self.design.matrix(columns)
         missing = np.isnan(x).any(axis=1)
         found = _nearest(np.nan_to_num((x - self.means) / self.scales), self.rows)
@@ -120,6 +204,16 @@ class Prevalence:
     def alphas(self, alpha: Array) -> Array:
         """Return the prior of each row, with the sum of alpha."""
         return np.asarray(alpha.sum() * self.shares)
+
+
+def check_alone(n_sweeps: int, others: Mapping[str, Any]) -> None:
+    """Raise `InputError` for settings that cannot be combined with columns."""
+    if not n_sweeps:
+        raise InputError("needs sweeps; use the preset 'best', or n_sweeps.", "prevalence")
+    for name, value in others.items():
+        if value not in (None, 0):
+            message = f"cannot be combined with {{{name}}}; remove one of them."
+            raise InputError(message, "prevalence", **{name: ...})
 
 
 def _nearest(x: Array, rows: Array) -> NDArray[np.int64]:
@@ -132,9 +226,8 @@ def _nearest(x: Array, rows: Array) -> NDArray[np.int64]:
 
 
 def _to_arrays(given: Prevalence) -> tuple[Arrays, Header]:
-    names = ("means", "scales", "rows", "shares")
     said: Header = json.loads(json.dumps(asdict(given.design)))  # lists for tuples
-    return {name: getattr(given, name) for name in names}, said
+    return {n: v for n, v in vars(given).items() if isinstance(v, np.ndarray)}, said
 
 
 def _from_arrays(arrays: Arrays, said: Header, shape: tuple[int, int]) -> Prevalence:
@@ -144,13 +237,21 @@ def _from_arrays(arrays: Arrays, said: Header, shape: tuple[int, int]) -> Preval
         "scales": (np.float64, (len(arrays.get("means", ())),)),
         "shares": (np.float64, (len(arrays.get("rows", ())), shape[1])),
     }
+    if "ratios" in arrays:
+        wanted["ratios"] = wanted["shares"]
     check_arrays(arrays, wanted, "prevalence")
     shares = arrays["shares"]
     if not len(shares) or not ((shares >= 0.0) & (shares <= 1.0)).all():
         raise ValueError("its prevalence has shares out of range")
     if not (arrays["scales"] > 0.0).all():
         raise ValueError("its prevalence has scales out of range")
-    return Prevalence(_design(said, len(arrays["means"])), **arrays)
+    made = Prevalence(_design(said, len(arrays["means"])), **arrays)
+    is_good = made.ratios is None or (
+        ((shares > 0.0) & (made.ratios > 0.0)).all() and len(made._numbers()) == len(shares)
+    )
+    if not is_good:
+        raise ValueError("its prevalence has invalid ratios or rows")
+    return made
 
 
 def _design(said: Header, n_terms: int) -> Design:
@@ -175,10 +276,19 @@ def _design(said: Header, n_terms: int) -> Design:
     return design
 
 
-PREVALENCE = Part(
-    _to_arrays,
-    _from_arrays,
-    edited=lambda given, edit: replace(given, shares=edit.added(given.shares)),
-    reused=lambda *_: None,
-    replaced=lambda *_: None,
-)
+def _edited(given: Prevalence, edit: Edit) -> Prevalence:
+    shares, ratios = edit.added(given.shares), given.ratios
+    ratios = None if ratios is None else shares / edit.added(given.shares / ratios)
+    return replace(given, shares=shares, ratios=ratios)
+
+
+def _replaced(given: Prevalence, topics: Sequence[int]) -> Prevalence | None:
+    """Give new topics the common prior, in a stream; its next sweep learns their ratios."""
+    if given.ratios is None:
+        return None
+    ratios = given.ratios.copy()
+    ratios[:, list(topics)] = 1.0
+    return replace(given, ratios=ratios)
+
+
+PREVALENCE = Part(_to_arrays, _from_arrays, edited=_edited, replaced=_replaced)

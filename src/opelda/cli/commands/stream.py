@@ -35,6 +35,11 @@ def stream(
         "--events FILE|-", "Write events as JSON Lines to standard output or a file."
     ),
     serve: str | None = option("--serve HOST:PORT", "Serve a live page about the stream."),
+    prevalence: str | None = option(
+        "--prevalence FORMULA",
+        'Columns of levels that topics depend on, as "party + chamber".',
+        panel=options.LEARNING,
+    ),
     learning: options.Learning,
     reading: options.NamelessReading,
     text: options.StreamText,
@@ -88,10 +93,13 @@ def stream(
     min_df: Any = inputs.as_bound(
         "min_df", text.min_df
     )  # a stream rejects a share of all documents
+    own = set() if former is None else former._state.columns
+    columns = {"metadata": sorted(own)} if own else inputs.with_columns({}, prevalence, None)
     opened = open_stream(
         inputs.source_of(source),
         batch_size=model._schedule().batch_size,
         **inputs.reading_options(reading),
+        **columns,
         tokenizer=inputs.tokenizer_of(text),
         min_df=min_df,
         max_features=text.max_features or MAX_FEATURES,
@@ -111,7 +119,7 @@ def stream(
     with Stop() as stop, terminal.noted():
         try:
             documents = Stoppable(opened, stop)
-            model.fit_stream(documents, checkpoint=checkpoint, every=every)
+            model.fit_stream(documents, checkpoint=checkpoint, every=every, prevalence=prevalence)
         except InputError:
             if hasattr(model, "_state"):
                 seen = count(model.n_docs_seen_, "document")

@@ -210,6 +210,10 @@ def restore(model: Any, stored: StoredModel) -> None:
             raise ValueError("its vocabulary and its topics have different sizes")
         found = {name: stored.value(name, part) for name, part in PARTS.items()}
         state.update({name: value for name, value in found.items() if value is not None})
+        ratios = None if state.prevalence is None else state.prevalence.ratios
+        n_rows = 0 if ratios is None else len(ratios)
+        if state.window is not None and not state.window.kept.has_rows(n_rows):
+            raise ValueError("its documents have other rows than its prevalence")
         model._plan(state, listen=False)
     model.__dict__.pop("feature_names_in_", None)
     if names is not None:

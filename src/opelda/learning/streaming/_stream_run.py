@@ -13,6 +13,7 @@ from opelda import corpus
 from opelda._count_matrix import counts
 from opelda._validation import Every, whole
 from opelda.corpus import Corpus, DocumentStream, MiniBatch, Vocabulary
+from opelda.corpus._design import Columns
 from opelda.corpus._kinds import are_documents
 from opelda.corpus._matrix import as_counts
 from opelda.corpus.text.tokenizer import going_on_as, recalling
@@ -21,6 +22,7 @@ from opelda.errors import InputError
 from opelda.learning._input_counts import as_vocabulary, counts_of
 from opelda.learning._listeners import Reporter
 from opelda.learning._plan import Plan, UpdateBatch
+from opelda.learning._prevalence import Prevalence, check_alone
 from opelda.learning._representation import ShowsTopics
 from opelda.learning._seeds import warn_of_uncovered
 from opelda.learning._state import State, learns_alone
@@ -45,6 +47,7 @@ class LearnsStreams(ShowsTopics):
         validate_every: int = 10,
         checkpoint: str | PathLike[str] | None = None,
         every: int | str = "30s",
+        prevalence: Any = None,
     ) -> Self:
         """Learn from a stream in one pass, or resume learning.
 
@@ -72,6 +75,10 @@ class LearnsStreams(ShowsTopics):
             Updates between two checkpoints, or a time such as "30s", "5m" or "1h". Writing takes a
             tenth of the time at most. A time is also the timeout of a mini-batch of a pipe, a
             followed file or folder, or an iterable that yields `opelda.corpus.NOTHING`.
+        prevalence : str or iterable of str, optional
+            Columns of levels that topics depend on, such as ``"party + chamber"`` or
+            ``["party"]``, among the metadata of `opelda.corpus.stream` (docs/covariates.md). New
+            levels may appear at any time. None: the columns of the model, if it has any.
 
         Returns
         -------
@@ -93,7 +100,7 @@ class LearnsStreams(ShowsTopics):
                 if vocabulary is None and isinstance(source, DocumentStream | Corpus):
                     vocabulary = source.vocabulary
             plan, words = self._plan(state), self._stream_vocabulary(vocabulary)
-            plan = self._with_seeds(plan, words)
+            plan = self._with_rows(self._with_seeds(plan, words), state, prevalence)
             scored = self._stream_validation(validation, words)
             reporter = Reporter(
                 self, plan.listeners, validation=scored, validate_every=validate_every
@@ -153,6 +160,23 @@ class LearnsStreams(ShowsTopics):
             seeds.warn_of_missing(words, X.shape[1], X)
         return replace(plan, seeds=seeds)
 
+    def _with_rows(self, plan: Plan, state: State | None, given: Any) -> Plan:
+        """Begin the rows of a new stream; check the columns of a known one."""
+        if given is None:
+            return plan
+        others = {name: getattr(self, name, None) for name in ("seeds", "n_groups")}
+        check_alone(plan.schedule.n_sweeps, others)
+        begun = Prevalence.begun(given, plan.alpha)
+        known = None if state is None else state.prevalence
+        own = [] if known is None or known.ratios is None else known.design.columns
+        if state is not None and set(own) != set(begun.design.columns):
+            raise InputError(
+                f"differs from the columns of the model's stream ({' + '.join(own) or 'none'}); "
+                "remove it, or learn a new model.",
+                "prevalence",
+            )
+        return replace(plan, prevalence=begun)
+
     def _stream_validation(
         self, given: Any, words: Vocabulary | None
     ) -> Callable[[], sparse.csr_array] | None:
@@ -207,9 +231,12 @@ class StreamRun:
     def _learn(self, given: MiniBatch) -> bool:
         """Learn from a mini-batch; whether a listener wants to stop."""
         self.reporter.look_at(given)
+        state: State | None = getattr(self.model, "_state", None)
+        known = self.plan.prevalence if state is None else state.prevalence
+        levels = None if known is None else known.levels(Columns(None, given))
         self._make_room(given)
         documents, unknown = self.plan.engine.documents(given.X), given.n_unknown_tokens
-        batch = UpdateBatch(documents, is_new=True, n_unknown_tokens=unknown)
+        batch = UpdateBatch(documents, is_new=True, n_unknown_tokens=unknown, levels=levels)
         done = learn(self.plan, self.model._state, batch)
         # Only now: a checkpoint's position is after the documents it has learned from.
         self.position = given.position

@@ -54,6 +54,7 @@ class Assignments:
 
     rows: Rows
     topics: NDArray[np.uint16]
+    prior_rows: NDArray[np.uint16] | None = None  # of the documents, if priors differ
 
     @classmethod
     def joined(cls, parts: "list[Assignments]") -> "Assignments":
@@ -69,14 +70,17 @@ class Assignments:
             np.concatenate([part.rows.words for part in parts]),
             np.concatenate([part.rows.counts for part in parts]),
         )
-        return cls(rows, np.concatenate([part.topics for part in parts]))
+        given: Any = [part.prior_rows for part in parts]
+        prior_rows = None if given[0] is None else np.concatenate(given)
+        return cls(rows, np.concatenate([part.topics for part in parts]), prior_rows)
 
     def divided(self, first: int) -> "tuple[Assignments, Assignments]":
         """Split the documents before the document `first`."""
-        rows, token = self.rows, int(self.ends[first])
+        rows, priors, token = self.rows, self.prior_rows, int(self.ends[first])
+        one, other = (None, None) if priors is None else (priors[:first], priors[first:])
         return (
-            Assignments(rows.between(0, first), self.topics[:token]),
-            Assignments(rows.between(first, rows.n_docs), self.topics[token:]),
+            Assignments(rows.between(0, first), self.topics[:token], one),
+            Assignments(rows.between(first, rows.n_docs), self.topics[token:], other),
         )
 
     @cached_property
@@ -94,6 +98,11 @@ class Assignments:
         firsts = self.ends[documents] - np.cumsum(lengths) + lengths
         return np.repeat(firsts, lengths) + np.arange(lengths.sum())
 
+    def has_rows(self, n_rows: int) -> bool:
+        """Return whether documents have such rows; 0 for documents without rows."""
+        rows = self.prior_rows
+        return not n_rows if rows is None else int(rows.max(initial=0)) < n_rows
+
     def documents(self, engine: Engine, n_words: int) -> Documents:
         rows = self.rows
         parts = rows.counts, rows.words, rows.indptr
@@ -107,6 +116,7 @@ class Assignments:
             copies=np.arange(documents.n_docs),  # equal documents need no numbers of their own
             shift=FRACTION_SHIFT,
             topics=self.topics,
+            prior_rows=self.prior_rows,
         )
 
 
@@ -149,19 +159,24 @@ class Window:
             name: part.astype(dtype, copy=False)
             for (name, dtype), part in zip(DTYPES.items(), parts, strict=True)
         }
+        if kept.prior_rows is not None:
+            arrays["prior_rows"] = kept.prior_rows
         numbers = {name: int(getattr(self, name)) for name in COUNTERS}
         return arrays, numbers | {"started": float(self.started)}
 
     @classmethod
     def from_arrays(cls, arrays: Arrays, numbers: Header, shape: tuple[int, int]) -> "Window":
         """Make a window for topics of a shape; raise `ValueError` for invalid values."""
-        wanted = {name: (dtype, (None,)) for name, dtype in DTYPES.items()}
+        wanted: Any = {name: (dtype, (None,)) for name, dtype in DTYPES.items()}
+        prior_rows = arrays.get("prior_rows")
+        if prior_rows is not None:
+            wanted["prior_rows"] = np.uint16, (len(arrays.get("indptr", "-")) - 1,)
         check_arrays(arrays, wanted, "documents")
         indptr, words, counts, topics, alpha, *outside = (arrays[name] for name in DTYPES)
         n_words, n_topics = shape
         _matrix(counts, words, indptr, n_words)
         cells = _matrix(outside[2], outside[1], outside[0], n_topics)
-        kept = Assignments(Rows(indptr, words, counts), topics)
+        kept = Assignments(Rows(indptr, words, counts), topics, prior_rows)
         good = (
             ((counts > SMALLEST_COUNT) & (counts <= LARGEST_COUNT)).all()
             and len(topics) == kept.ends[-1]
@@ -187,7 +202,7 @@ class Window:
         known = found.rows.words != FORGOTTEN
         if not known.all():
             tokens = np.repeat(known, tokens_of(found.rows.counts))
-            found = Assignments(found.rows.where(known), found.topics[tokens])
+            found = replace(found, rows=found.rows.where(known), topics=found.topics[tokens])
         self.parts = [found]
         return found
 
@@ -231,7 +246,7 @@ class Window:
                 self.n_tokens -= int(tokens_of(rows.counts[first + found]).sum())
                 piece[found] = FORGOTTEN
             rows = Rows(rows.indptr, words, rows.counts)
-            self.parts.append(Assignments(rows, part.topics))
+            self.parts.append(replace(part, rows=rows))
         cells = self.outside.cells
         counts = cells.data.copy()
         for row in np.flatnonzero(gone[: cells.shape[0]]).tolist():
@@ -245,7 +260,7 @@ class Window:
         assert edit.tokens is not None
         return replace(
             self,
-            parts=[Assignments(self.kept.rows, edit.tokens.astype(np.uint16))],
+            parts=[replace(self.kept, topics=edit.tokens.astype(np.uint16))],
             alpha=edit.added(self.alpha),
             outside=_edited(self.outside, edit),
             started=2.0,
@@ -343,9 +358,10 @@ def _placed(rows: Any, columns: Any, shape: tuple[int, int]) -> sparse.csr_array
 
 def count(engine: Engine, weights: Weights, tokens: Any) -> TokenCounts:
     """Count tokens without drawing them."""
-    shape, alpha = (weights.n_words, weights.n_topics), np.ones(weights.n_topics)
+    shape, priors = (weights.n_words, weights.n_topics), tokens.prior_rows
+    alpha = np.ones((1 if priors is None else int(priors.max(initial=0)) + 1, weights.n_topics))
     none = TokenCounts(sparse.csr_array(shape, dtype=np.int64), FRACTION_SHIFT)
-    return engine.sweep(weights, tokens, alpha, counts=none, seed=0, n_draws=0)
+    return engine.sweep(weights, tokens, alpha, counts=none, prior=1.0, seed=0, n_draws=0)
 
 
 def _matrix(

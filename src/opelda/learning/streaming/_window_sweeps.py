@@ -46,7 +46,10 @@ def learn(plan: Plan, state: State, batch: UpdateBatch) -> Updated | None:
     if X.nnz and X.data.max() > 2.0**24:  # larger counts could overflow sums in 64 bits
         X = X.minimum(2.0**24)
     documents = engine.documents(sparse.csr_array(X))
-    tokens: Any = engine.tokens(documents, plan.n_topics, shift=FRACTION_SHIFT)
+    prevalence, rows = state.prevalence, None
+    if prevalence is not None and batch.levels is not None:
+        prevalence, rows = prevalence.extended(batch.levels)
+    tokens: Any = engine.tokens(documents, plan.n_topics, shift=FRACTION_SHIFT, prior_rows=rows)
     if not len(tokens.rows.words):
         plan.count(state, batch, 0)
         return None
@@ -62,10 +65,13 @@ def learn(plan: Plan, state: State, batch: UpdateBatch) -> Updated | None:
     if watch is None:
         watch = Watch.of(plan.n_topics, weights.n_words, is_settled=window.is_settled)
     if state.n_updates:
+        alpha = window.alpha
+        if prevalence is not None and prevalence.ratios is not None:
+            alpha = alpha * prevalence.ratios
         # with a small alpha all tokens would follow a document's first
-        alpha = window.alpha * max(1.0 / window.alpha.sum(), 1.0)
+        alpha = alpha * np.maximum(1.0 / alpha.sum(axis=-1, keepdims=True), 1.0)
         drawn = engine.sweep(weights, tokens, alpha, seed=_seed(state, window))
-    kept = Assignments(tokens.rows, tokens.topics)
+    kept = Assignments(tokens.rows, tokens.topics, rows)
     if drawn is not None:
         seen = Drawn(engine, weights, kept, drawn, window.alpha, state.vocabulary)
         watch = watch.after(seen, state.n_docs_seen + batch.n_docs)
@@ -78,7 +84,7 @@ def learn(plan: Plan, state: State, batch: UpdateBatch) -> Updated | None:
             weights.shrink(2.0)
         window.take(kept)
         window.n_sweeps += 1
-        state.watch = watch
+        state.watch, state.prevalence = watch, prevalence
         plan.count(state, batch, 1)
     added = perf_counter()
     # After an interruption the next documents sweep the former window.
@@ -102,16 +108,20 @@ def _sweep(plan: Plan, state: State, window: Window) -> Window:
         window, tokens = renewed, renewed.kept.tokens(engine, weights)
         counts = count(engine, weights, tokens)
     outside, held = window.outside, HeldCollection(engine, tokens)
-    averaged = window.n_averaged
-    sweeps = Sweeps(plan, state, held, window.alpha, outside, counts + outside, averaged)
+    averaged, prevalence, rows = window.n_averaged, state.prevalence, window.kept.prior_rows
+    priors = None if prevalence is None or rows is None else prevalence.priors(rows)
+    sweeps = Sweeps(plan, state, held, window.alpha, outside, counts + outside, averaged, priors)
     # Four sweeps, chosen on 1.2 million titles (seed 0) and 100,000 abstracts (benchmarks/streams).
     for last in (False, False, False, True):
         sweeps.sweep(_seed(state, window), find_word_prior=last)
         window.n_sweeps += 1
     sweeps.find_prior()
+    if prevalence is not None and priors is not None:
+        with state.lock.writing():
+            state.prevalence = prevalence.learned(priors, sweeps.alpha)
     return replace(
         window,
-        parts=[Assignments(window.kept.rows, tokens.topics)],
+        parts=[replace(window.kept, topics=tokens.topics)],
         alpha=sweeps.alpha,
         n_new=0,
         n_averaged=sweeps.n_made,
@@ -162,8 +172,11 @@ def _start(plan: Plan, state: State, window: Window) -> Window:
         plan.update(made, batch)
         if made.n_docs_seen >= 400_000:
             break
-    tokens: Any = engine.tokens(documents, plan.n_topics, shift=FRACTION_SHIFT)
-    sweeps = Sweeps(plan, made, HeldCollection(engine, tokens), plan.alpha)
+    prevalence, rows, priors = state.prevalence, kept.prior_rows, None
+    if prevalence is not None and rows is not None:
+        priors = replace(prevalence, ratios=np.ones_like(prevalence.shares)).priors(rows)
+    tokens: Any = engine.tokens(documents, plan.n_topics, shift=FRACTION_SHIFT, prior_rows=rows)
+    sweeps = Sweeps(plan, made, HeldCollection(engine, tokens), plan.alpha, priors=priors)
     for _ in sweeps.anneal(plan.schedule.n_sweeps):
         pass
     topics, alpha, found = tokens.topics, sweeps.alpha, made.weights.host()
@@ -172,14 +185,18 @@ def _start(plan: Plan, state: State, window: Window) -> Window:
         n_seeded = 0 if plan.seeds is None else len(plan.seeds)
         order, others = _numbers(kept.topics, topics, plan.n_topics, n_seeded)
         topics, alpha = np.argsort(order).astype(np.uint16)[topics], alpha[order]
+        if priors is not None:
+            priors.ratios = priors.ratios[:, order]
         sums = None if found.sums is None else found.sums[order]
         found = replace(found, rows=np.ascontiguousarray(found.rows[:, order]), sums=sums)
     with state.lock.writing():
         weights.become(engine.weights(found))
         state.update(state.changed("replaced", others))
+        if prevalence is not None and priors is not None:
+            state.prevalence = prevalence.learned(priors, alpha)
     return replace(
         window,
-        parts=[Assignments(kept.rows, topics)],
+        parts=[replace(kept, topics=topics)],
         alpha=alpha,
         n_new=0,
         n_averaged=sweeps.n_made,
@@ -276,7 +293,7 @@ def give(theme: Theme, window: Window, weights: HostWeights) -> tuple[Window, Ho
     return (
         replace(
             window,
-            parts=[Assignments(kept.rows, topics)],
+            parts=[replace(kept, topics=topics)],
             outside=TokenCounts(sparse.csr_array(outside), window.outside.shift),
         ),
         replace(weights, rows=rows, sums=None),
