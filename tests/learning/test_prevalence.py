@@ -1,10 +1,13 @@
 """Topics that depend on columns of the documents."""
 
+from collections import Counter
 from copy import deepcopy
 
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import sparse
 from scipy.optimize import check_grad
 from scipy.special import gammaln
@@ -16,7 +19,7 @@ from opelda.corpus._design import Columns
 from opelda.engines.seam import SizeHistogram
 from opelda.errors import InputError
 from opelda.inference import infer
-from opelda.learning._prevalence import RowPriors
+from opelda.learning._prevalence import Prevalence, RowPriors
 from tests.cases import cases
 
 K, V = 3, 60
@@ -72,6 +75,54 @@ def test_a_mixture_has_the_prior_of_its_row(fitted):
         np.testing.assert_allclose(found.theta[row], alone.theta[0], atol=2e-3)
     missing = {name: [None] * 30 for name in data}
     np.testing.assert_array_equal(model.transform(X[:30], data=missing), model.transform(X[:30]))
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from(["names", "times", "numbers"]))
+def test_rows_depend_on_the_documents_but_not_on_their_order(seed, kind):
+    """Distinct values with numbers of documents stand for the documents."""
+    rng = np.random.default_rng(seed)
+    values = {
+        "names": ["a", "b", "c", "d", "", None],
+        "times": ["2017-04-01", "spring", "2017-05-02", "2018-01-31", None],
+        "numbers": [*rng.normal(size=15).tolist(), np.nan],
+    }[kind]
+    x = rng.geometric(0.6, 200) % len(values)
+    party = rng.choice(["R", "D", "I"], 200, p=[0.5, 0.3, 0.2]).tolist()
+    pairs = [(values[n], p) for n, p in zip(x, party, strict=True)]
+    times = Counter(pairs)
+
+    def rows(pairs, times=None):
+        columns = Columns(
+            dict(zip(("x", "party"), zip(*pairs, strict=True), strict=True)), times=times
+        )
+        found, row = Prevalence.of(
+            "x + party" if kind == "names" else "s(x, 3) * party", columns, K, 0
+        )
+        return found, dict(zip(pairs, row, strict=True))
+
+    expected, of_pairs = rows(pairs)
+    shuffled = [pairs[i] for i in rng.permutation(200)]
+    for found, own in (rows(shuffled), rows(list(times), [*times.values()])):
+        assert found.design == expected.design
+        assert own == of_pairs
+        for name in ("means", "scales", "rows"):
+            assert np.array_equal(getattr(found, name), getattr(expected, name)), name
+
+
+def test_the_order_of_documents_changes_nothing():
+    """Also that of equal documents in different rows."""
+    X, data, *_ = truth(150, length=3)
+    X = sparse.csr_array(sparse.vstack([X, X], "csr"))
+    party = np.array([*data["party"], *data["party"][::-1]])
+    order = np.random.default_rng(0).permutation(300)
+    one, other = (
+        TopicModel(K, random_state=0, n_sweeps=8).fit(
+            X[at], prevalence="party", data={"party": party[at].tolist()}
+        )
+        for at in (np.arange(300), order)
+    )
+    assert np.array_equal(one.components_, other.components_)
+    assert np.array_equal(one._state.prevalence.shares, other._state.prevalence.shares)
 
 
 def test_columns_of_the_corpus_are_used(fitted):

@@ -4,6 +4,7 @@ import ast
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import repeat
 from math import prod
 from typing import Any
 
@@ -23,14 +24,18 @@ Array = NDArray[np.float64]
 
 
 class Columns:
-    """Columns by name: of a table or mapping, or of the corpus's metadata."""
+    """Columns by name: of a table or mapping, or of the corpus's metadata.
 
-    def __init__(self, table: Any, corpus: Any = None) -> None:
+    `times` are the numbers of documents with the values of each row, if the rows are distinct.
+    """
+
+    def __init__(self, table: Any, corpus: Any = None, times: list[int] | None = None) -> None:
         self._table: Any = getattr(corpus, "metadata", None) if table is None else table
         found = () if self._table is None else getattr(self._table, "columns", self._table)
         self.names = [str(name) for name in found]
         self._of = "the corpus" if table is None else "the table"
         self._numbers: dict[str, list[float] | None] = {}
+        self.times = times
 
     def __getitem__(self, name: str) -> list[Any]:
         if name not in self.names:
@@ -134,7 +139,7 @@ class Design:
             if numbers is None:
                 if n_terms:
                     raise InputError(f"s({name}) needs a column of numbers or times.")
-                factors.append(_by_levels(name, columns[name], most_levels))
+                factors.append(_by_levels(name, columns, most_levels))
             else:
                 factors.append(Factor(name, knots=_knots(numbers, n_terms)))
         products = dict.fromkeys(tuple(known.index(factor) for factor in term) for term in terms)
@@ -230,19 +235,24 @@ def _numbers(values: list[Any]) -> list[float] | None:
         return None if np.isinf(numbers).any() else numbers
     except (TypeError, ValueError):
         pass
-    reader, given = TimeReader(), [value for value in known if value is not None]
+    # distinct values in one order: neither the order nor the number of documents matters
+    reader, given = TimeReader(), sorted({value for value in known if value is not None}, key=str)
     try:
         TimeReader().read(given[:: max(len(given) // 50, 1)])  # names take long to be refused
-        moments = reader.read(known)
+        moments = dict(zip(given, reader.read(given), strict=True))
     except InputError:
         return None
     reader.warn()
-    return [np.nan if moment is None else 1.0 + moment.toordinal() / 365.2425 for moment in moments]
+    years = {x: 1.0 + at.toordinal() / 365.2425 for x, at in moments.items() if at is not None}
+    return [years.get(value, np.nan) for value in known]
 
 
-def _by_levels(name: str, values: list[Any], most: int) -> Factor:
+def _by_levels(name: str, columns: Columns, most: int) -> Factor:
     """Return the factor of the levels of a column, the most frequent first."""
-    counted = Counter(str(value) for value in values if not is_missing(value) and value != "")
+    counted = Counter[str]()
+    for value, n_docs in zip(columns[name], columns.times or repeat(1), strict=False):
+        if not is_missing(value) and value != "":
+            counted[str(value)] += n_docs
     ordered = sorted(counted, key=lambda level: (-counted[level], level))
     n_kept = min(sum(counted[level] >= FEWEST for level in ordered), most)
     has_other = n_kept < len(ordered)

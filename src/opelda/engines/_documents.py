@@ -172,6 +172,11 @@ def copy_numbers(keys: NDArray[np.uint64]) -> NDArray[np.int64]:
     return copies
 
 
+def copies_by_row(keys: NDArray[np.uint64], rows: NDArray[np.integer]) -> NDArray[np.int64]:
+    """Number the documents of equal content in a row from row * 2**32 on, in any order of rows."""
+    return copy_numbers(numbered(keys, rows)) + (rows.astype(np.int64) << 32)
+
+
 def ordering(keys: NDArray[np.uint64], seed: int, which: int) -> NDArray[np.uint64]:
     """Return other keys, to sort documents by: one pseudorandom order of many, named by `which`.
 

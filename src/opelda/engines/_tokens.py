@@ -70,7 +70,7 @@ class Tokens:
             numbers, first = np.unique(rows[order], return_index=True)
             parts = np.split(docs[order], first[1:])
             self._looked_at.update(
-                {(share, n): p for n, p in zip(numbers.tolist(), parts, strict=True)}
+                {(share, n): p for n, p in zip(numbers.tolist(), parts, strict=False)}
             )
         return self._looked_at.get((share, row), np.zeros(0, np.int64))
 

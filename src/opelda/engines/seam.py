@@ -20,6 +20,7 @@ from opelda.engines._documents import (
     Documents,
     Rows,
     content_keys,
+    copies_by_row,
     copy_numbers,
     mix,
     numbered,

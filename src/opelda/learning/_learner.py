@@ -19,7 +19,7 @@ from opelda.corpus import Corpus, Vocabulary
 from opelda.corpus._design import Columns
 from opelda.corpus._kinds import are_documents
 from opelda.engines import A_PASS
-from opelda.engines.seam import Documents, enlarged
+from opelda.engines.seam import Documents, copies_by_row, enlarged
 from opelda.errors import InputError
 from opelda.inference._groups import as_vectors
 from opelda.inference._infer import as_method, as_prior, as_task
@@ -87,9 +87,9 @@ class Given:
 
     validate_every: int = 10
     embeddings: Any = None
-    prevalence: Any = None  # a formula or names of columns
+    prevalence: Any = None  # a formula or names of columns, or a `Prevalence`
     content: Any = None  # the name of a column
-    data: Any = None  # these columns
+    data: Any = None  # these columns, or rows of the `Prevalence`; a cluster has its own
 
 
 class Learner(EditsTopics, LearnsStreams, BaseEstimator):  # type: ignore[misc]  # untyped
@@ -278,12 +278,14 @@ class Learner(EditsTopics, LearnsStreams, BaseEstimator):  # type: ignore[misc] 
             return None, None
         others = {name: getattr(self, name, None) for name in ("seeds", "n_groups")}
         check_alone(plan.schedule.n_sweeps, others | {"embeddings": how.embeddings})
-        columns = Columns(how.data, X)
-        found, row = Prevalence.of(how.prevalence, columns, plan.n_topics, plan.seed)
-        if len(row) != n_docs:
+        found, row = how.prevalence, how.data
+        if not isinstance(found, Prevalence):
+            columns = Columns(how.data, X)
+            found, row = Prevalence.of(how.prevalence, columns, plan.n_topics, plan.seed)
+        if row is not None and len(row) != n_docs:
             raise InputError(f"has {len(row)} rows for {n_docs} documents.", "data")
         ratios = np.ones((len(found.rows), plan.n_topics))
-        return found, RowPriors(row.astype(np.uint16), ratios, found.rows)
+        return found, RowPriors(row, ratios, found.rows)
 
     def _go_through(
         self,
@@ -310,7 +312,8 @@ class Learner(EditsTopics, LearnsStreams, BaseEstimator):  # type: ignore[misc] 
             return None
         if collection is None:
             rows = None if priors is None else priors.of_documents
-            tokens = plan.engine.tokens(documents, plan.n_topics, prior_rows=rows)
+            copies = None if rows is None else copies_by_row(documents.content_keys(), rows)
+            tokens = plan.engine.tokens(documents, plan.n_topics, copies=copies, prior_rows=rows)
             collection = HeldCollection(plan.engine, tokens)
         sweeps = Sweeps(plan, state, collection, plan.alpha, priors=priors)
         made = sweeps.anneal(schedule.n_sweeps)

@@ -36,7 +36,7 @@ OPTIONS: Any = {"maxiter": 5}  # the next sweeps continue
 class RowPriors:
     """The prior of each row of documents, relative to a common alpha, while sweeps learn it."""
 
-    of_documents: NDArray[np.uint16]
+    of_documents: NDArray[np.uint16] | None  # None: the collection knows them
     ratios: Array  # (rows, K)
     x: Array | None = None  # (rows, P): ratios are exp(x @ w); None: ratios are given
     w: Array | None = None  # (P, K), standard normal a priori
@@ -102,15 +102,21 @@ class Prevalence:
     @classmethod
     def of(
         cls, given: Any, columns: Columns, n_topics: int, seed: int
-    ) -> tuple["Prevalence", NDArray[np.int64]]:
-        """Return rows without mixtures, and the row of each document."""
+    ) -> tuple["Prevalence", NDArray[np.uint16]]:
+        """Return rows without mixtures, and the row of each document, in any order of these."""
         design = Design.of(given, columns, most_levels=MOST_ROWS - 1)
         _, x, _ = design.matrix(columns)
         known = np.asarray(~np.isnan(x).any(axis=1))
-        means, scales = x[known].mean(axis=0), x[known].std(axis=0)
-        x = np.where(known[:, np.newaxis], (x - means) / np.maximum(scales, 1e-9), 0.0)
-        rows, row = np.unique(x, axis=0, return_inverse=True)
-        row = row.ravel()
+        rows, found = np.unique(x[known], axis=0, return_inverse=True)
+        times = np.ones(len(x)) if columns.times is None else np.array(columns.times)
+        weights = np.bincount(found.ravel(), times[known]) / times[known].sum()
+        means = (weights[:, np.newaxis] * rows).sum(axis=0)
+        scales = np.sqrt((weights[:, np.newaxis] * (rows - means) ** 2).sum(axis=0))
+        scales = np.maximum(scales, 1e-9)
+        rows, row = (rows - means) / scales, np.full(len(x), len(rows))
+        row[known] = found.ravel()
+        if not known.all():
+            rows = np.vstack((rows, np.zeros(len(means))))
         if len(rows) > MOST_ROWS:
             from scipy.cluster.vq import kmeans2  # slow imports
             from sklearn.cluster import kmeans_plusplus
@@ -118,10 +124,10 @@ class Prevalence:
             # (that of SciPy takes 2 s for 5,000 rows)
             with threadpool_limits(1):  # more threads add in another order
                 start, _ = kmeans_plusplus(rows, MOST_ROWS, random_state=seed, n_local_trials=1)
-            rows, _ = kmeans2(rows, start, minit="matrix")
-            row = _nearest(x, rows)
-        made = cls(design, means, np.maximum(scales, 1e-9), rows, np.ones((len(rows), n_topics)))
-        return made, row
+            centers, _ = kmeans2(rows, start, minit="matrix")
+            rows, row = centers, _nearest(rows, centers)[row]
+        made = cls(design, means, scales, rows, np.ones((len(rows), n_topics)))
+        return made, row.astype(np.uint16)
 
     @classmethod
     def begun(cls, given: Any, alpha: Array) -> "Prevalence":
@@ -218,8 +224,8 @@ def check_alone(n_sweeps: int, others: Mapping[str, Any]) -> None:
 
 def _nearest(x: Array, rows: Array) -> NDArray[np.int64]:
     squares = (rows**2).sum(axis=1)
-    parts = [
-        (squares - 2.0 * x[first : first + 4096] @ rows.T).argmin(axis=1)
+    parts = [  # (the last digits of a product depend on the number of documents)
+        (squares - 2.0 * x[first : first + 4096] @ rows.T).round(6).argmin(axis=1)
         for first in range(0, len(x), 4096)
     ]
     return np.concatenate([np.zeros(0, np.int64), *parts])
