@@ -1,7 +1,9 @@
 """Functions of executors, without Spark: blocks, copies, sweeps of parts, sums by ranges."""
 
 import sys
+from functools import reduce
 from itertools import pairwise
+from operator import add
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,7 +14,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from opelda.engines import CPUEngine
-from opelda.engines.seam import HostWeights, TokenCounts, looked_at
+from opelda.engines.seam import HostWeights, TokenCounts, copies_by_row, looked_at
 from opelda.errors import InputError
 from opelda.spark import _blocks, _worker
 from opelda.spark._blocks import (
@@ -97,7 +99,7 @@ def test_vectors_with_bad_counts_are_rejected():
 def test_blocks_come_back_from_rows(seed, fractions, drawn):
     rng = np.random.default_rng(seed)
     rows = CPUEngine(1).documents(collection(seed, fractions=fractions)).part()
-    copies = rng.integers(0, 2, rows.n_docs).astype(np.int32) * rng.integers(0, 2, dtype=np.int32)
+    copies = rng.integers(0, 2**40, rows.n_docs) * rng.integers(0, 2)
     topics = rng.integers(0, 60_000, 77 * drawn).astype(np.uint16)
     (row,) = rows_of([PackedDocuments(3, rows, copies, topics, 5).record()])
     found = PackedDocuments.of(row)
@@ -163,7 +165,7 @@ def test_summaries():
         total + Summary.of(sparse.csr_array(np.ones((1, 4), np.float32)))
 
 
-def packed(parts, rng):
+def packed(parts, prior_rows, rng):
     """Return the rows of parts of a collection, as tasks make them of batches of any sizes."""
     number = SimpleNamespace(partitionId=lambda: 0)
     made = SimpleNamespace(TaskContext=SimpleNamespace(get=lambda: number))
@@ -172,15 +174,16 @@ def packed(parts, rng):
         patch.setitem(sys.modules, "pyspark", made)
         patch.setattr(_blocks, "MOST_DOCS", 5)
         patch.setattr(_worker, "MOST_DOCS", 7)
-        for part, X in enumerate(parts):
+        for part, (X, of_docs) in enumerate(zip(parts, prior_rows, strict=True)):
             number.partitionId = lambda part=part: part
             column = vectors(X, rng) if X.shape[0] else pa.array([], VECTOR)
-            column = pa.concat_arrays([column, pa.array([None], VECTOR)])
+            missing = int(rng.integers(0, len(column) + 1))
+            null = pa.array([None], VECTOR)
+            column = pa.concat_arrays([column[:missing], null, column[missing:]])
+            of_docs = pa.array(np.insert(of_docs, missing, 9).astype(np.int64))
+            table = pa.RecordBatch.from_arrays([column, of_docs], ["features", "row"])
             cut = int(rng.integers(0, len(column) + 1))
-            batches = [
-                pa.RecordBatch.from_arrays([some], ["features"])
-                for some in (column[:cut], column[cut:])
-            ]
+            batches = [table[:cut], table[cut:]]
             rows.append(list(rows_of(_worker.Pack(_worker.Counter())(batches))))
     return rows
 
@@ -206,23 +209,36 @@ def record_of(row):
     return row.batch.slice(row.at, 1)
 
 
-@given(SEEDS, st.lists(st.integers(0, 30), max_size=4), st.booleans(), st.booleans())
-def test_swept_parts_equal_the_whole(seed, cuts, fractions, remembers):
+@given(
+    SEEDS,
+    st.lists(st.integers(0, 30), max_size=4),
+    st.booleans(),
+    st.booleans(),
+    st.integers(0, 3),
+)
+def test_swept_parts_equal_the_whole(seed, cuts, fractions, remembers, n_rows):
     """Documents in any order and any parts, through the rows of tables, sweep after sweep.
 
-    Whether or not the worker that sweeps a part has swept it before.
+    Whether or not the worker that sweeps a part has swept it before, and whether or not priors of
+    documents differ by rows.
     """
     _worker._drawn.clear()
     rng = np.random.default_rng(seed)
     X = collection(seed, fractions=fractions)
-    engine, alpha = CPUEngine(1), np.full(N_TOPICS, 0.3)
+    engine, alpha = CPUEngine(1), rng.uniform(0.1, 0.6, (n_rows, N_TOPICS) if n_rows else N_TOPICS)
     host = HostWeights(rng.random((N_WORDS, N_TOPICS)).astype(np.float32), 0.1, 1.0, 1.0)
-    weights, tokens = engine.weights(host), engine.tokens(engine.documents(X), N_TOPICS)
+    weights, documents = engine.weights(host), engine.documents(X)
+    of_docs, known = rng.integers(0, n_rows or 1, X.shape[0]).astype(np.uint16), {}
+    if n_rows:
+        copies = copies_by_row(documents.content_keys(), of_docs)
+        known = {"copies": copies, "prior_rows": of_docs}
+    tokens = engine.tokens(documents, N_TOPICS, **known)
 
     order = rng.permutation(X.shape[0])
     ends = [0, *sorted(cuts), X.shape[0]]
     parts = [X[order[a:b]] for a, b in pairwise(ends)]
-    rows = packed(parts, rng)
+    of_parts = [of_docs[order[a:b]] for a, b in pairwise(ends)]
+    rows = packed(parts, of_parts, rng)
     summary = sum(
         (Summary.of_row(row) for part in rows for row in part if row.kind == SUMMARY), Summary()
     )
@@ -236,7 +252,7 @@ def test_swept_parts_equal_the_whole(seed, cuts, fractions, remembers):
     sample = [
         tuple(doc) for row in sample for doc in PackedDocuments.of(row).matrix(N_WORDS).toarray()
     ]
-    chosen = X.toarray()[looked_at(engine.documents(X).keys, 0.4)]
+    chosen = X.toarray()[looked_at(tokens.keys, 0.4)]
     assert sorted(sample) == sorted(map(tuple, chosen))
 
     counts = None
@@ -264,10 +280,9 @@ def test_swept_parts_equal_the_whole(seed, cuts, fractions, remembers):
         cells = [row for row in other if row.kind == COUNTS]
         counts = _blocks.joined_counts(cells, 3, (N_WORDS, N_TOPICS), summary.shift)
         assert np.array_equal(counts.cells.toarray(), alone.cells.toarray())
-        sizes = [_blocks.sizes_of(row) for row in other if row.kind == SIZES]
-        total = sizes[0]
-        for more in sizes[1:]:
-            total = total + more
-        whole = engine.histogram(tokens, 0.7)
-        for name in ("topics", "sizes", "times", "lengths", "n_alike"):
-            assert np.array_equal(getattr(total, name), getattr(whole, name)), name
+        for row in range(n_rows or 1):
+            records = [one for one in other if one.kind == SIZES and one.part == row]
+            total = reduce(add, map(_blocks.sizes_of, records))
+            whole = engine.histogram(tokens, 0.7, row if n_rows else None)
+            for name in ("topics", "sizes", "times", "lengths", "n_alike"):
+                assert np.array_equal(getattr(total, name), getattr(whole, name)), name

@@ -5,10 +5,12 @@ import re
 import subprocess
 import sys
 import venv
+from uuid import uuid4
 
 import numpy as np
 import pytest
 from pyspark.ml.linalg import DenseVector, SparseVector
+from pyspark.sql.functions import udf
 
 from opelda import TopicModel
 from opelda.errors import EngineError, InputError
@@ -82,8 +84,22 @@ def test_invalid_parameters_are_rejected(spark):
         ("optimizer must be one of online, em, sda, got 'gibbs'", {"optimizer": "gibbs"}),
         ("preset", {"preset": "bad"}),
         ("n_components|k", {"k": 0}),
+        ("prevalence needs sweeps", {"prevalence": "id", "preset": "fast"}),
+        ("prevalence needs sweeps", {"prevalence": "id", "optimizer": "sda"}),
+        ("prevalence is 'x', a missing column", {"prevalence": "x"}),
+        (r"formula 'id \*' is invalid", {"prevalence": "id *"}),
     ):
         refused(match, lambda settings=settings: LDA(**settings).fit(frame))
+
+
+def test_invalid_columns_of_prevalence_are_rejected(spark, monkeypatch):
+    frame = vectors(spark, DenseVector([1.0, 2.0]), DenseVector([2.0, 1.0]))
+    changing = frame.withColumn(
+        "x", udf(lambda: uuid4().int / 2.0**128, "double").asNondeterministic()()
+    )
+    refused("table changed while it was read", lambda: LDA(prevalence="x").fit(changing))
+    monkeypatch.setattr("opelda.spark._rows.MOST_COMBINATIONS", 1)
+    refused("more than 1 distinct combinations", lambda: LDA(prevalence="id").fit(frame))
 
 
 def test_invalid_models_are_rejected(spark, model):

@@ -1,16 +1,19 @@
 """`LDAModel`: MLlib's methods, mixtures as on one machine, files, pipelines."""
 
 import numpy as np
+import polars as pl
 import pytest
 from pyspark.ml import Pipeline, PipelineModel, clustering
 from pyspark.ml.feature import CountVectorizer, RegexTokenizer
 from pyspark.ml.tuning import CrossValidator, ParamGridBuilder
 
 import opelda
+from opelda.corpus import Corpus
+from opelda.corpus._design import Columns
 from opelda.metrics import split_tokens
 from opelda.spark import LDA, LDAEvaluator, LDAModel
 
-from .made import documents, same, table, texts, vector
+from .made import columns, documents, same, table, texts, vector
 
 N_DOCS = 300  # the first rows, all different
 
@@ -44,6 +47,39 @@ def test_transform_matches_one_machine(frame, model, X):
     for name in rows[0]["proof"].asDict():
         proofs = np.array([row["proof"][name] for row in rows[:N_DOCS]])
         assert np.array_equal(proofs, getattr(found, name)), name
+
+
+@pytest.mark.parametrize("given", [("party", "day"), ("day",), ("party",), ()])
+def test_columns_of_the_table_are_used(spark, X, given):
+    """By prevalence if it has all its columns, and by content if it has its own."""
+    data = columns(N_DOCS)
+    local = opelda.TopicModel(4, random_state=3, n_sweeps=8)
+    local.fit(X[:N_DOCS], prevalence="party + s(day)", content="party", data=data)
+    frame = table(spark, X[:N_DOCS], data=data, nulls=3).repartition(3).cache()
+    ours = LDAModel(local).setCertificateCol("proof")
+    frame = frame.select("id", "features", *given)
+    rows = ours.transform(frame).orderBy("id").collect()[:N_DOCS]
+    known = Corpus(X[:N_DOCS], metadata=pl.DataFrame({name: data[name] for name in given}))
+    theta = np.array([row["topicDistribution"].toArray() for row in rows])
+    assert np.array_equal(theta, local.transform(known))
+    assert np.array_equal([row["proof"]["gap"] for row in rows], local.infer(known).gap)
+    observed, held = split_tokens(X[:N_DOCS], random_state=0)
+    logs = held_out_logs(local, observed, held, known.metadata)
+    assert ours.logLikelihood(frame) == pytest.approx(logs, rel=1e-3)
+
+
+def held_out_logs(model, observed, held, metadata):
+    """Sum log sum_k theta_k beta_kj of held-out tokens, document by document."""
+    theta = model.transform(Corpus(observed.astype(np.float32), metadata=metadata))
+    content, total = model._state.content, 0.0
+    groups = np.full(len(theta), -1)
+    if "party" in metadata.columns:
+        groups = content.members(Columns(metadata))
+    for d, group in enumerate(groups):
+        topics = content.topics(int(group), model.components_).components.astype(float)
+        words = held[[d]].indices
+        total += (held[[d]].data * np.log(theta[d].astype(float) @ topics[:, words])).sum()
+    return total
 
 
 def test_requested_accuracy_is_met(frame, model, X, tmp_path):

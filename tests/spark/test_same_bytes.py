@@ -9,7 +9,7 @@ from opelda import TopicModel
 from opelda.learning._closing_sweeps import HeldCollection
 from opelda.spark import LDA, _cluster
 
-from .made import documents, same, table
+from .made import columns, documents, same, table
 
 SETTINGS = {"k": 4, "seed": 3, "maxIter": 3}
 
@@ -61,6 +61,29 @@ def test_skewed_and_empty_partitions_give_identical_bytes(spark, fractions):
     assert 1 < len(found) < 7
     assert found[-1] > 0.85 * sum(found)
     same(fitted(frame, localDocs=0), local().fit(X))
+
+
+@pytest.fixture(scope="module")
+def by_columns(X):
+    model = TopicModel(4, random_state=3, n_sweeps=8)
+    return model.fit(X, prevalence="party + s(day)", data=columns(X.shape[0]))
+
+
+@pytest.mark.parametrize(("n_parts", "here"), [(3, 10_000), (1, 0), (5, 0)])
+def test_topics_by_columns_are_identical(spark, X, by_columns, n_parts, here):
+    """With copies of documents in several rows, and more combinations of values than rows."""
+    frame = table(spark, X, order=shuffled(X), nulls=7, data=columns(X.shape[0]))
+    settings = SETTINGS | {"maxIter": 8, "prevalence": "party + s(day)", "localDocs": here}
+    ours = LDA(**settings).fit(frame.repartition(n_parts))
+    same(ours.toLocal(), by_columns)
+
+
+def test_sample_by_columns_does_not_depend_on_partitions(spark, X):
+    frame = table(spark, X, data=columns(X.shape[0]))
+    options = {"prevalence": "party", "localDocs": 0, "sampleSize": 300}
+    one, other = (fitted(frame.repartition(n), **options) for n in (1, 4))
+    assert len(one._state.prevalence.rows) == 5
+    same(one, other)
 
 
 def test_executors_add_counts(spark, X, alone, monkeypatch):

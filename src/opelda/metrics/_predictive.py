@@ -14,7 +14,7 @@ from opelda._count_matrix import counts
 from opelda._validation import seed, whole
 from opelda.corpus import Corpus
 from opelda.engines import Engine, get_engine
-from opelda.engines.seam import GOLDEN, MIXTURES, content_keys, mix, numbered, seeded
+from opelda.engines.seam import GOLDEN, MIXTURES, Documents, content_keys, mix, numbered, seeded
 from opelda.errors import InputError
 from opelda.inference import Method
 from opelda.inference._groups import infer_members
@@ -208,16 +208,23 @@ def _predicted(
         missed(found, task.accuracy, f"of the observed parts of split {number}")
         hidden = resolved.documents(held[usable])
         theta = np.asarray(found.theta)
-        score = resolved.predict(topics.weights, hidden, theta)
-        for row, table in enumerate(tables or ()):
-            of = member == row
-            own = resolved.documents(hidden.matrix[of])
-            score[of] = resolved.predict(table.components, own, theta[of])
-        scores[-1][usable] = score
+        scores[-1][usable] = predicted(resolved, topics.weights, hidden, theta, member, tables)
         masses[-1][usable] = hidden.matrix.sum(axis=1)
     if not scores:
         raise InputError("has no pair of observed and held-out counts.", "splits")
     return _summary(np.array(scores), np.array(masses))
+
+
+def predicted(
+    engine: Engine, topics: Any, held: Documents, theta: Any, member: Any, tables: Any
+) -> NDArray[np.float64]:
+    """Return the log probability of each document by the topics, or by those of its row."""
+    score = engine.predict(topics, held, theta)
+    for row, table in enumerate(tables or ()):
+        of = member == row
+        own = engine.documents(held.matrix[of])
+        score[of] = engine.predict(table.components, own, theta[of])
+    return score
 
 
 def _as_pair(

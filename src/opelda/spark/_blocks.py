@@ -43,7 +43,7 @@ class PackedDocuments:
 
     part: int
     rows: Rows
-    copies: NDArray[np.int32]  # each document's number among equal documents
+    copies: NDArray[np.int64]  # each document's number in its row, as of `copies_by_row`
     # of tokens, in the engine's order
     topics: NDArray[np.uint16] = field(default_factory=lambda: np.zeros(0, np.uint16))
     number: int = 0  # in its part
@@ -66,12 +66,16 @@ class PackedDocuments:
         counts = row.array("counts", np.uint8)
         if len(counts) != len(words):
             counts = row.array("counts", np.float32)
-        copies, topics = row.array("copies", np.int32), row.array("topics", np.uint16)
+        copies, topics = row.array("copies", np.int64), row.array("topics", np.uint16)
         if not len(copies):
-            copies = np.zeros(len(lengths), np.int32)
+            copies = np.zeros(len(lengths), np.int64)
         rows = Rows(offsets(lengths), words, counts.astype(np.float32, copy=False))
         part, number = divmod(row.part, MOST_BLOCKS)
         return cls(part, rows, copies, topics, number)
+
+    @property
+    def prior_rows(self) -> NDArray[np.uint16]:
+        return (self.copies >> 32).astype(np.uint16)
 
     @property
     def content_keys(self) -> NDArray[np.uint64]:
@@ -202,8 +206,8 @@ def bounds(n_words: int, n_ranges: int) -> NDArray[np.int64]:
     return np.arange(n_ranges + 1, dtype=np.int64) * n_words // n_ranges
 
 
-def size_record(sizes: SizeHistogram) -> pa.RecordBatch:
-    return record(SIZES, 0, sizes.topics, sizes.sizes, sizes.times, sizes.lengths, sizes.n_alike)
+def size_record(part: int, sizes: SizeHistogram) -> pa.RecordBatch:
+    return record(SIZES, part, sizes.topics, sizes.sizes, sizes.times, sizes.lengths, sizes.n_alike)
 
 
 def sizes_of(row: Row) -> SizeHistogram:

@@ -1,6 +1,7 @@
 """A collection in the partitions of a Spark table, swept by executors."""
 
 import pickle
+from collections import defaultdict
 from functools import reduce
 from operator import add
 from pathlib import Path
@@ -53,11 +54,11 @@ CELL_BYTES = 10  # a topic and a count
 class Cluster:
     """Documents in blocks, kept by executors; swept as a `HeldCollection` is."""
 
-    def __init__(self, column: DataFrame, counter: Counter, checkpoint_interval: int) -> None:
-        """Pack and count the documents of a single column."""
+    def __init__(self, table: DataFrame, counter: Counter, checkpoint_interval: int) -> None:
+        """Pack and count the documents of the first column; the second has rows of priors."""
         self._run = uuid4().hex
         self._interval = checkpoint_interval
-        self._packed = column.mapInArrow(Pack(counter), SCHEMA).persist()
+        self._packed = table.mapInArrow(Pack(counter), SCHEMA).persist()
         self._base = self._swept = self._packed
         self._tasks = TemporaryDirectory(prefix="opelda-")  # a file per sweep since the base
         self._n_sweeps = 0
@@ -77,8 +78,8 @@ class Cluster:
         """The blocks, before they were drawn."""
         return self._packed.where(col("kind") == DOCUMENTS)
 
-    def matrix(self) -> sparse.csr_array:
-        """Return all documents, in any order."""
+    def matrix(self) -> tuple[sparse.csr_array, NDArray[np.uint16]]:
+        """Return all documents, in any order, and their rows of priors."""
         return self._matrix(self.documents)
 
     def number_copies(self) -> None:
@@ -95,7 +96,7 @@ class Cluster:
             copies[part] = each[order], first[order]
         self.numbering = Numbering(copies)
 
-    def sample(self, n_docs: int) -> sparse.csr_array:
+    def sample(self, n_docs: int) -> tuple[sparse.csr_array, NDArray[np.uint16]]:
         """Return about n_docs documents, chosen by content, in any order."""
         share = n_docs / max(self.n_docs, 1)
         chosen = KeySample(self.numbering, share)
@@ -129,13 +130,16 @@ class Cluster:
             numbering=self.numbering if counts is None else None,
         )
         rows = self._drawn(task)
-        self._sizes = reduce(add, (sizes_of(row) for row in rows if row.kind == SIZES))
+        self._sizes = defaultdict[int, list[Row]](list)  # by row of the prior
+        for row in rows:
+            if row.kind == SIZES:
+                self._sizes[row.part].append(row)
         cells = (row for row in rows if row.kind == COUNTS)
         return joined_counts(cells, n_ranges, shape, self._shift)
 
-    def histogram(self, share: float) -> SizeHistogram:
+    def histogram(self, share: float, row: int | None = None) -> SizeHistogram:
         """Return the histogram of the last sweep; the share is always the same."""
-        return self._sizes
+        return reduce(add, map(sizes_of, self._sizes[row or 0]))
 
     def close(self) -> None:
         """Let executors forget the documents."""
@@ -202,11 +206,13 @@ class Cluster:
         added = parts.applyInArrow(adding_counts(task.n_topics), SCHEMA)
         return added.unionAll(swept.where(col("kind") == SIZES))
 
-    def _matrix(self, table: DataFrame) -> sparse.csr_array:
-        blocks = [PackedDocuments.of(row).matrix(self.n_words) for row in collected(table)]
+    def _matrix(self, table: DataFrame) -> tuple[sparse.csr_array, NDArray[np.uint16]]:
+        blocks = [PackedDocuments.of(row) for row in collected(table)]
         if not blocks:
-            return sparse.csr_array(np.zeros((0, self.n_words), np.float32))
-        return sparse.csr_array(sparse.vstack(blocks, "csr"))
+            return sparse.csr_array(np.zeros((0, self.n_words), np.float32)), np.zeros(0, np.uint16)
+        parts = [block.matrix(self.n_words) for block in blocks]
+        prior_rows = np.concatenate([block.prior_rows for block in blocks])
+        return sparse.csr_array(sparse.vstack(parts, "csr")), prior_rows
 
 
 def collected(table: DataFrame) -> list[Row]:

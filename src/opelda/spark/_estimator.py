@@ -6,15 +6,17 @@ from pyspark import keyword_only
 from pyspark.ml import Estimator
 from pyspark.ml.util import DefaultParamsReadable, DefaultParamsWritable
 from pyspark.sql import DataFrame
-from pyspark.sql.functions import unwrap_udt
+from pyspark.sql.functions import col, lit, unwrap_udt
 from scipy import sparse
 
 from opelda.corpus import Vocabulary
 from opelda.errors import InputError
+from opelda.learning._learner import Given
 from opelda.spark import _sda
 from opelda.spark._cluster import Cluster
 from opelda.spark._model import LDAModel
 from opelda.spark._params import ALL, LDAParams, documents_of, with_setters
+from opelda.spark._rows import with_rows
 from opelda.spark._text import find_vocabulary
 from opelda.spark._worker import Counter
 
@@ -60,6 +62,9 @@ class LDA(Estimator, LDAParams, DefaultParamsReadable, DefaultParamsWritable):  
         Documents of the sample; the maximum that the driver learns alone. Both are 400,000.
     inference, maxLoss, transformMethod, verbose
         As for `TopicModel`.
+    prevalence : str
+        Columns that topics depend on, by a formula such as ``"party + s(year)"``, with at most a
+        million distinct combinations of values (docs/covariates.md). It needs sweeps.
     checkpointInterval : int
         Sweeps between checkpoints in the session's checkpoint folder, if any; below 1: never.
     keepLastCheckpoint : bool
@@ -87,33 +92,35 @@ class LDA(Estimator, LDAParams, DefaultParamsReadable, DefaultParamsWritable):  
         if texts and words is None:
             bounds = (self._given(name) for name in ("minDF", "maxDF", "maxVocabSize"))
             words = find_vocabulary(column, self._tokenizer(), *bounds)
-        if not texts:
-            column = column.select(unwrap_udt(column.columns[0]))
+        (name,), formula = column.columns, self._given("prevalence")
+        table, row, found = dataset, lit(0).cast("long"), None
+        if formula is not None:
+            plan = model._plan(listen=False)
+            table, row, found = with_rows(dataset, name, formula, plan.n_topics, plan.seed)
+        table = table.select(col(f"`{name}`") if texts else unwrap_udt(name), row)
         counter = Counter(None if words is None else len(words), words if texts else None)
-        cluster = Cluster(column, counter, self._given("checkpointInterval"))
+        cluster = Cluster(table, counter, self._given("checkpointInterval"))
         try:
-            self._learn(model, cluster, words)
+            self._learn(model, cluster, words, found)
         finally:
             cluster.close()
         return self._copyValues(LDAModel(model))  # type: ignore[no-any-return]
 
-    def _learn(self, model: Any, cluster: Cluster, words: Vocabulary | None) -> None:
+    def _learn(self, model: Any, cluster: Cluster, words: Vocabulary | None, found: Any) -> None:
         if not cluster.n_docs:
             raise InputError("The table has no documents to learn from.")
         if self._given("optimizer") == "sda":
             cluster.number_copies()
             _sda.fit(model, cluster, words, self._given("maxIter"))
             return
-        if cluster.n_docs <= self._given("localDocs"):
-            X = cluster.matrix()
-            self._set_batch_size(model, X)
-            model.fit(X, vocabulary=words)
-            return
-        cluster.number_copies()
-        size = self._given("sampleSize")
-        X = cluster.sample(size) if size < cluster.n_docs else cluster.matrix()
+        size, alone = self._given("sampleSize"), cluster.n_docs <= self._given("localDocs")
+        if not alone:
+            cluster.number_copies()
+        whole = alone or size >= cluster.n_docs
+        X, rows = cluster.matrix() if whole else cluster.sample(size)
         self._set_batch_size(model, X)
-        model._fit(X, words, collection=cluster)
+        how = Given(prevalence=found, data=rows if alone and found else None)
+        model._fit(X, words, how=how, collection=None if alone else cluster)
 
     def _set_batch_size(self, model: Any, X: sparse.csr_array) -> None:
         rate = self._given("subsamplingRate")

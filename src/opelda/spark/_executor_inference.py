@@ -12,14 +12,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
-from scipy import sparse
 
 from opelda import load, save
+from opelda.corpus import Corpus
 from opelda.engines import get_engine
 from opelda.engines.seam import MIXTURES
 from opelda.inference import Topics
+from opelda.inference._groups import infer_members
 from opelda.inference._infer import as_prior, as_task
-from opelda.metrics._predictive import split_numbered
+from opelda.metrics._predictive import predicted, split_numbered
 from opelda.spark._blocks import DENSE_VECTOR
 from opelda.spark._worker import Counter, settle
 
@@ -67,9 +68,9 @@ class Shipped:
 
 
 def inferring(
-    shipped: Shipped, wanted: tuple[str, ...], *, texts: bool
+    shipped: Shipped, wanted: tuple[str, ...], names: list[str], *, texts: bool
 ) -> Callable[[Iterator[pa.Array]], Iterator[pa.Array]]:
-    """Return a function from documents to the wanted parts, for `arrow_udf`."""
+    """Return a function from documents, with columns, to the wanted parts, for `arrow_udf`."""
 
     def infer(columns: Iterator[pa.Array]) -> Iterator[pa.Array]:
         model = shipped.load()
@@ -77,7 +78,7 @@ def inferring(
         state = model._state
         counter = Counter(state.weights.n_words, state.vocabulary if texts else None)
         for column in columns:
-            yield _answered(model, counter, column, wanted)
+            yield _answered(model, counter, column, names, wanted)
 
     # pyspark derives the kind of function from these
     infer.__annotations__ = {"columns": Iterator[pa.Array], "return": Iterator[pa.Array]}
@@ -85,25 +86,28 @@ def inferring(
 
 
 def _answered(
-    model: Any, counter: Counter, column: pa.Array, wanted: tuple[str, ...]
+    model: Any, counter: Counter, given: pa.Array, names: list[str], wanted: tuple[str, ...]
 ) -> pa.StructArray:
-    """Return the wanted parts for the documents of a column; null for null."""
+    """Return the wanted parts for documents and their columns; null for null documents."""
+    column, *values = given.flatten()
     missing = pc.is_null(column)
     matrix, known = counter(column).astype(np.float32), ~missing.to_numpy(zero_copy_only=False)
     n_docs, n_topics = len(column), model._state.weights.n_topics
     if not known.any():  # a model raises for no documents
         return pa.nulls(n_docs, pa.struct([(part, TYPES[part]) for part in wanted]))
     answers: dict[str, pa.Array] = {}
-    found = model.infer(matrix) if CERTIFICATE in wanted else None
+    data: Any = dict(zip(names, (each.filter(known).to_pylist() for each in values), strict=True))
+    corpus = Corpus(matrix, metadata=data)
+    found = model.infer(corpus) if CERTIFICATE in wanted else None
     if MIXTURE in wanted:
         theta = np.zeros((n_docs, n_topics))
-        theta[known] = model.transform(matrix) if found is None else found.theta
+        theta[known] = model.transform(corpus) if found is None else found.theta
         answers[MIXTURE] = dense_vectors(theta)
     if found is not None:
         bounds = [_spread(getattr(found, name), known) for name in BOUNDS]
         answers[CERTIFICATE] = pa.StructArray.from_arrays(bounds, BOUNDS)
     if SCORE in wanted:
-        scores = [_spread(values, known) for values in scored(model, matrix)]
+        scores = [_spread(values, known) for values in scored(model, corpus)]
         answers[SCORE] = pa.StructArray.from_arrays(scores, SCORES)
     return pa.StructArray.from_arrays(list(answers.values()), list(answers), mask=missing)
 
@@ -126,16 +130,18 @@ def _spread(values: NDArray[Any], known: NDArray[np.bool_]) -> pa.Array:
     return pa.array(spread)
 
 
-def scored(model: Any, matrix: sparse.csr_array) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def scored(model: Any, corpus: Corpus) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the log probability of each document's held-out tokens, and their number."""
-    alike = np.zeros(matrix.shape[0], np.int64)  # a batch's other documents must not matter
-    observed, held = split_numbered(matrix, 0.3, SCORED_BY, alike)
+    alike = np.zeros(len(corpus), np.int64)  # a batch's other documents must not matter
+    observed, held = split_numbered(corpus, 0.3, SCORED_BY, alike)
     engine, state = get_engine("cpu", 1), model._state
     topics = Topics(model._read(state))
     alpha = as_prior(model.doc_topic_prior, topics.n_topics)
     task = as_task(model._transform_method(), alpha, SCORED_BY, model._accuracy())
-    theta = engine.infer(topics.on(engine), engine.documents(observed), task, MIXTURES).theta
+    rows, seen = model._rows_of(corpus, None, len(corpus)) or [None] * 3, engine.documents(observed)
+    found = infer_members(engine, topics.on(engine), seen, task, MIXTURES, *rows)
     held = held.astype(np.float64)
     held.eliminate_zeros()
-    logs = engine.predict(np.asarray(model._read(state)), engine.documents(held), theta)
+    common, hidden = np.asarray(model._read(state)), engine.documents(held)
+    logs = predicted(engine, common, hidden, found.theta, *rows[1:])
     return logs, held.sum(axis=1).astype(np.float64)

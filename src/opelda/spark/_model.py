@@ -23,7 +23,7 @@ from pyspark.ml.util import (
     MLWriter,
 )
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.functions import arrow_udf, col, unwrap_udt
+from pyspark.sql.functions import arrow_udf, col, struct, unwrap_udt
 from pyspark.sql.functions import sum as added
 from pyspark.sql.pandas.types import from_arrow_type
 from pyspark.sql.types import StructField, StructType
@@ -46,7 +46,8 @@ class LDAModel(Model, LDAParams, MLReadable, MLWritable):  # type: ignore[misc] 
 
     `transform` adds `topicDistributionCol`, the mixtures as vectors; if set also `certificateCol`,
     the bounds of `opelda.inference.Inference`, and `scoreCol`, the log probability of a document's
-    held-out tokens and their number, for `LDAEvaluator`. A null document has null values.
+    held-out tokens and their number, for `LDAEvaluator`. A null document has null values. Columns
+    of `prevalence` and `content` are used if the table has all columns of the formula.
 
     Parameters
     ----------
@@ -152,11 +153,14 @@ class LDAModel(Model, LDAParams, MLReadable, MLWritable):  # type: ignore[misc] 
             raise InputError("The model has no vocabulary to count texts with; call setVocabulary.")
         types = {part: from_arrow_type(TYPES[part]) for part in wanted} | {MIXTURE: VectorUDT()}
         returned = StructType([StructField(part, types[part]) for part in wanted])
-        infer = arrow_udf(
-            inferring(Shipped.of(model), wanted, texts=texts is not None), returnType=returned
-        )
+        state = model._learned()
+        used = [] if state.prevalence is None else state.prevalence.design.columns
+        used = used + ([] if state.content is None else [state.content.factor.column])
+        names = [name for name in dict.fromkeys(used) if name in dataset.columns]
+        infer = inferring(Shipped.of(model), wanted, names, texts=texts is not None)
         documents = unwrap_udt(self._given("featuresCol")) if texts is None else col(texts)
-        return dataset.withColumn(ANSWER, infer(documents))
+        given = struct(documents, *(col(f"`{name}`") for name in names))
+        return dataset.withColumn(ANSWER, arrow_udf(infer, returnType=returned)(given))
 
     def write(self) -> "ModelWriter":
         """Return a writer; see `save`."""

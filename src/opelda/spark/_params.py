@@ -17,6 +17,7 @@ OPTIMIZERS = "online", "em", "sda"
 # The type that MLlib converts to, and what the parameter is.
 MINE = {
     "preset": ("String", "best, fast or paper; see opelda.TopicModel"),
+    "prevalence": ("String", "columns that topics depend on, by a formula"),
     "inference": ("String", "the method of inference while learning"),
     "textCol": ("String", "a column of texts instead of vectors"),
     "language": ("String", "the language of the stop words; auto or none"),
@@ -106,10 +107,12 @@ class LDAParams(_LDAParams):  # type: ignore[misc]  # untyped
             **{name: value for name, value in iterations.items() if value is not None},
         )
         try:
-            model._plan(listen=False)
+            plan = model._plan(listen=False)
         except InputError as error:
             name = NAMES.get(error.parameter or "", error.parameter)
             raise InputError(error.message, name, **error.advice) from None
+        if self._given("prevalence") is not None and not plan.schedule.n_sweeps:
+            raise InputError("needs sweeps; use the preset 'best' without 'sda'.", "prevalence")
         return model
 
     def _tokenizer(self) -> Tokenizer:
@@ -125,11 +128,7 @@ for _name, (_type, _doc) in MINE.items():
 def documents_of(table: DataFrame, features: str, texts: str | None) -> DataFrame:
     """Return the column of vectors, or of texts if one is named; raise for another type."""
     name, parameter = (features, "featuresCol") if texts is None else (texts, "textCol")
-    if name not in table.columns:
-        raise InputError(
-            f"is {name!r}, a missing column; the table has the columns {', '.join(table.columns)}.",
-            parameter,
-        )
+    check_column(table, name, parameter)
     found, wanted = table.schema[name].dataType, VectorUDT if texts is None else StringType
     if not isinstance(found, wanted):
         vectors = "vectors of word counts, as CountVectorizer makes them, or name a textCol"
@@ -139,6 +138,15 @@ def documents_of(table: DataFrame, features: str, texts: str | None) -> DataFram
             parameter,
         )
     return table.select(f"`{name}`")
+
+
+def check_column(table: DataFrame, name: str, parameter: str) -> None:
+    """Raise for a missing column."""
+    if name not in table.columns:
+        raise InputError(
+            f"is {name!r}, a missing column; the table has the columns {', '.join(table.columns)}.",
+            parameter,
+        )
 
 
 def with_setters(*names: str) -> Any:

@@ -113,7 +113,7 @@ def fit(model: Any, cluster: Cluster, words: Vocabulary | None, n_rounds: int | 
     plan: Plan = model._plan()
     state = plan.start(cluster.n_words)
     if plan.schedule.init == "documents":
-        sample = plan.engine.documents(cluster.sample(2 * n_clustered(plan.n_topics)))
+        sample = plan.engine.documents(cluster.sample(2 * n_clustered(plan.n_topics))[0])
         seed_topics(state.weights, sample, state.seed)
     state.vocabulary, model.n_features_in_, model._state = words, cluster.n_words, state
     reporter = Reporter(model, plan.listeners, n_docs_total=cluster.n_docs)

@@ -26,6 +26,7 @@ from opelda.engines.seam import (
     looked_at,
     numbered,
 )
+from opelda.errors import InputError
 from opelda.spark._blocks import (
     ARROW,
     KEY_RANGES,
@@ -86,14 +87,15 @@ class Pack:
         part = 0 if context is None else context.partitionId()
         summary, keys, times = Summary(), np.zeros(0, np.uint64), np.zeros(0, np.int64)
         number = 0
-        for matrix in self._gathered(batches):
+        for matrix, prior_rows in self._gathered(batches):
             summary += Summary.of(matrix)
             for some in divided(matrix):
                 rows = CPUEngine(1).documents(some).part()
-                block = PackedDocuments(part, rows, np.zeros(rows.n_docs, np.int32))
-                found = block.content_keys
-                copies = copy_numbers(found) + _looked_up(found, keys, times)
-                yield replace(block, copies=copies.astype(np.int32), number=number).record()
+                own, prior_rows = np.split(prior_rows, [rows.n_docs])
+                block = PackedDocuments(part, rows, own << 32, number=number)
+                found = numbered(block.content_keys, own)
+                copies = block.copies + copy_numbers(found) + _looked_up(found, keys, times)
+                yield replace(block, copies=copies).record()
                 number += 1
                 every, which = np.unique(np.concatenate((keys, found)), return_inverse=True)
                 each = np.concatenate((times, np.ones(len(found), np.int64)))
@@ -105,9 +107,10 @@ class Pack:
                 yield record(-1 - first_bits, part, keys[here], times[here])
         yield summary.record(part)
 
-    def _gathered(self, batches: Batches) -> Iterator[sparse.csr_array]:
-        """Yield counts of batches that together fill a block."""
+    def _gathered(self, batches: Batches) -> Iterator[tuple[sparse.csr_array, NDArray[np.int64]]]:
+        """Yield counts, and rows of priors, of batches that together fill a block."""
         pending: list[sparse.csr_array] = []
+        prior_rows = np.zeros(0, np.int64)
         for batch in batches:
             matrix = self.counter(batch.column(0))
             if not matrix.shape[0]:
@@ -115,12 +118,16 @@ class Pack:
             if pending and matrix.shape[1] != pending[0].shape[1]:
                 raise sizes_differ(matrix.shape[1], pending[0].shape[1])
             pending.append(matrix)
+            own = batch.column(1).filter(batch.column(0).is_valid())
+            if own.null_count:
+                raise InputError("The table changed while it was read; cache the table.")
+            prior_rows = np.concatenate((prior_rows, own.to_numpy()))
             n_docs = sum(some.shape[0] for some in pending)
             if n_docs >= MOST_DOCS or sum(some.nnz for some in pending) >= MOST_ENTRIES:
-                yield stacked(pending)
-                pending = []
+                yield stacked(pending), prior_rows
+                pending, prior_rows = [], prior_rows[:0]
         if pending:
-            yield stacked(pending)
+            yield stacked(pending), prior_rows
 
 
 def stacked(parts: list[sparse.csr_array]) -> sparse.csr_array:
@@ -165,11 +172,10 @@ class Numbering:
 
     def __call__(self, block: PackedDocuments) -> tuple[PackedDocuments, NDArray[np.uint64]]:
         """Return the block with these numbers, and its documents' keys."""
-        content = block.content_keys
-        numbers = block.copies
+        content, numbers = block.content_keys, block.copies
         if block.part in self.copies:
-            more = _looked_up(content, *self.copies[block.part])
-            numbers = (numbers + more).astype(np.int32)
+            found = numbered(content, block.prior_rows)
+            numbers = numbers + _looked_up(found, *self.copies[block.part])
         return replace(block, copies=numbers), numbered(content, numbers)
 
 
@@ -186,7 +192,7 @@ class KeySample:
             chosen = looked_at(keys, self.share)
             if len(chosen):
                 rows = block.rows.take(chosen)
-                yield PackedDocuments(block.part, rows, np.zeros(rows.n_docs, np.int32)).record()
+                yield PackedDocuments(block.part, rows, np.zeros(rows.n_docs, np.int64)).record()
 
 
 # Tokens last drawn by this process, by run and block: a layout takes the time of a draw.
@@ -217,7 +223,7 @@ class Sweep:
         engine = CPUEngine(1)
         weights = None if self.weights is None else engine.weights(self.weights)
         counts: TokenCounts | None = None
-        sizes: SizeHistogram | None = None
+        sizes: list[SizeHistogram] = []  # by row of the prior
         for row in rows_of(batches):
             block = PackedDocuments.of(row)
             if self.numbering is not None:
@@ -226,13 +232,15 @@ class Sweep:
             drawn = engine.sweep(
                 weights, tokens, self.alpha, counts=self.counts, prior=self.prior, seed=self.seed
             )
-            found = engine.histogram(tokens, self.share)
+            every = range(len(np.atleast_2d(self.alpha)))
+            found = [engine.histogram(tokens, self.share, row) for row in every]
             yield replace(block, topics=tokens.z).record()
             counts = drawn if counts is None else counts + drawn
-            sizes = found if sizes is None else sizes + found
-        if counts is not None and sizes is not None:
+            sizes = [a + b for a, b in zip(sizes, found, strict=True)] if sizes else found
+        if counts is not None:
             yield from count_records(counts, self.n_ranges)
-            yield size_record(sizes)
+            records = [size_record(row, each) for row, each in enumerate(sizes)]
+            yield from pa.Table.from_batches(records).combine_chunks().to_batches()
 
     def _tokens(self, engine: CPUEngine, block: PackedDocuments) -> Any:
         """Return a block's tokens: those last drawn here, if they have the block's topics."""
@@ -241,7 +249,8 @@ class Sweep:
         drawn = self.counts is not None
         if kept is None or not drawn or not np.array_equal(kept.z, block.topics):
             documents = engine.documents(block.matrix(self.n_words))
-            kept = engine.tokens(documents, self.n_topics, copies=block.copies, shift=self.shift)
+            known = {"copies": block.copies, "prior_rows": block.prior_rows}
+            kept = engine.tokens(documents, self.n_topics, shift=self.shift, **known)
             if drawn:
                 kept = replace(kept, z=block.topics.copy(), given=True)
         elif kept.given:
