@@ -292,7 +292,8 @@ private:
             vi used = {};
             for (int v = 0; v < kChains / kLanes; ++v)
                 used |= vi(load(size + v * kLanes) - slot_alpha[s] > kNone);
-            if (!any(used) && slot_alpha[s] < 0.3f) continue;  // too small to lead
+            // (without tokens, a topic leads in short documents alone)
+            if (!any(used) && slot_alpha[s] < 0.3f && n_tokens >= kShort) continue;
             for (int v = 0; v < kChains / kLanes; ++v)
                 keep_larger(best[v], leader[v], gamma(load(size + v * kLanes), v * kLanes),
                             vi{} + topic[s]);
@@ -317,14 +318,20 @@ private:
             }
         }
     }
-    // A gamma variate by the cube of a normal one (Wilson & Hilferty 1931).
+    // A gamma variate: the cube of a normal one (Wilson & Hilferty 1931); for a < 1 that of a + 1
+    // times u^(1 / a).
     OPELDA_INLINE vf gamma(vf a, int at) {
-        const vf inverse = 1.0f / (9.0f * a);
+        const vf shape = a < 1.0f ? a + 1.0f : a, inverse = 1.0f / (9.0f * shape);
         float root[kLanes];
         store(root, inverse);
         for (int i = 0; i < kLanes; ++i) root[i] = __builtin_sqrtf(root[i]);
         const vf cube = max(1.0f - inverse + load(root) * random.normal(at), vf{});
-        return a * cube * cube * cube;
+        const vf found = shape * cube * cube * cube;
+        if (!any(vi(a < 1.0f))) return found;
+        const vf power = log(random.uniform(at)) / a;
+        float factor[kLanes];
+        for (int i = 0; i < kLanes; i += kDoubles) store(factor + i, narrow(exp(half(power, i))));
+        return a < 1.0f ? found * load(factor) : found;
     }
 
     // An end of an interval: a quantile of a mixture of `n` components.
