@@ -51,8 +51,8 @@ test-reproduction: $(VENV)/.installed-test
 # Native code under sanitizers: whatever they find ends the run, and is said on standard error, which pytest must not
 # capture. SHORT=1 takes a selection.
 NATIVE_TESTS := $(if $(SHORT),tests/engines/test_cpu.py tests/engines/test_interrupts.py tests/engines/test_sweeps.py tests/corpus/test_merging_native.py\
-  tests/inference/test_exact.py::test_hard_cases,\
-  tests/engines --ignore tests/engines/test_cuda_absent.py tests/inference/test_exact.py tests/inference/test_accuracy.py tests/corpus/text tests/corpus/formats tests/corpus/test_merging_native.py)
+  tests/inference/test_exact.py::test_hard_cases tests/inference/test_intervals.py,\
+  tests/engines --ignore tests/engines/test_cuda_absent.py tests/inference/test_exact.py tests/inference/test_accuracy.py tests/inference/test_intervals.py tests/corpus/text tests/corpus/formats tests/corpus/test_merging_native.py)
 SANITIZED = LD_PRELOAD="$(foreach library,$(1),$(shell $${CXX:-c++} -print-file-name=$(library).so))" PYTHONMALLOC=malloc
 # no leaks: the interpreter frees little of its own when it ends
 test-asan: .envs/asan/.installed

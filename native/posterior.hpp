@@ -447,14 +447,16 @@ private:
                 value[at] = moved;
             }
     }
+    // Sizes are whole numbers but for rounding.
+    static int64_t whole_of(float size) { return int64_t(size + 0.25f); }
     void count_sort(float* value, int64_t n) {
         int64_t most = 0;
         for (int64_t i = 0; i < n; ++i) {
-            const int64_t size = int64_t(value[i] + 0.5f);
+            const int64_t size = whole_of(value[i]);
             most = size > most ? size : most;
         }
         for (int64_t size = 0; size <= most; ++size) places[size] = 0;
-        for (int64_t i = 0; i < n; ++i) ++places[int64_t(value[i] + 0.5f)];
+        for (int64_t i = 0; i < n; ++i) ++places[whole_of(value[i])];
         for (int64_t size = 0, at = 0; size <= most; ++size)
             for (int32_t times = places[size]; times > 0; --times) value[at++] = float(size);
     }
