@@ -140,7 +140,7 @@ def test_documents_with_priors_of_their_own_are_drawn_as_in_parts(engine, seed, 
     """Each part has the documents of one prior; some topics are impossible a priori."""
     rng = np.random.default_rng(seed)
     X = make_documents(rng, 20, 9, fractions)[rng.integers(0, 20, 20)]
-    row = rng.integers(0, n_rows, 20).astype(np.uint16)
+    row = rng.permutation(np.arange(20) % n_rows).astype(np.uint16)
     alphas = rng.uniform(0.1, 0.6, (n_rows, 4)) * (rng.random((n_rows, 4)) < 0.8)
     alphas[:, 0] = 0.2
     whole, numbers = tokens_of(engine, X.toarray(), 4, prior_rows=row), copy_numbers(X)
