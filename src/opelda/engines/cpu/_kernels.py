@@ -28,7 +28,7 @@ from opelda.errors import InputError
 # makes a certificate closer, and where the task has an accuracy.
 CERTIFICATE_WORK, ACCURACY_WORK = 2**30, 2**36
 # Sweeps discarded and used by each of the sixteen chains that draw a document's intervals. Coverage
-# is the same after longer burn-in, and .3% higher with twice the draws (benchmarks/intervals.py).
+# is the same after longer burn-in, and .2% higher with twice the draws (benchmarks/intervals.py).
 BURN_IN, N_SAMPLES = 2, 4
 
 
